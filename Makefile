@@ -127,7 +127,7 @@ UNIT_SOURCES := $(wildcard tests/unit/*.c tests/cases/*.c)
 
 # Sources with tables of rows, in the order in which their rows are asked: by name, but for those whose rows come before others of
 # the same operators. The lists of OPS are folders.
-CPU_FIRST := $(patsubst %,kernels/cpu/%.c,blocked_window blocked_winograd blocked_byte_conv blocked_byte_window byte_depthwise map point_transpose)
+CPU_FIRST := $(patsubst %,kernels/cpu/%.c,blocked_window blocked_winograd blocked_byte_conv blocked_byte_depthwise blocked_byte_window byte_depthwise map point_transpose)
 CUDA_FIRST := kernels/cuda/move_nhwc.c
 OPS_FOLDERS := $(if $(OPS_FILE),ml microsoft,$(filter-out onnx,$(OPS)))
 in_ops = $(filter-out $(foreach list,$(filter-out $(OPS_FOLDERS),ml microsoft),$(1)/$(list)/%),$(2))

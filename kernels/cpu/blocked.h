@@ -84,6 +84,17 @@ typedef struct tort_unit_tile {
     int32_t *sums; /* [32][32] */
 } tort_unit_tile;
 
+#define TORT_DEPTHWISE_PIXELS 8 /* of a tile, at most */
+
+/* Sums of a depthwise filter over quads of a block, each of which has four neighbours in a row: pixel i is the sum over
+ * rows and quads of those at x + i * x_step + row * row_step + quad * 256, times weights[row][quad]. */
+typedef struct tort_depthwise_bytes {
+    const uint8_t *x;
+    int64_t x_step, row_step; /* bytes */
+    int64_t rows, quads;
+    const uint8_t *weights; /* [rows][quads][16][4] */
+} tort_depthwise_bytes;
+
 /* One block of channels through a window: pixel i of y is the sum, or maximum, over the rows and columns of the
  * window, of x[i * x_step + row * row_step + column * column_step] (* weights[row * weight_row + column]). */
 typedef struct tort_blocked_window {

@@ -11,6 +11,7 @@
 
 struct tort_blocked_byte_tile;
 struct tort_unit_tile;
+struct tort_depthwise_bytes;
 
 #define TORT_BYTE_CHUNK 64
 
@@ -43,7 +44,12 @@ typedef struct tort_bytes {
     void (*dots)(const tort_byte_tile *tile);
     int32_t blocked_pixels, blocked_blocks; /* of the largest tort_blocked_byte_tile, see blocked.h */
     void (*blocked_tile)(const struct tort_blocked_byte_tile *tile);
-    /* The same on a matrix unit: sums, and what blocked_tile does with `pixels` rows of them. NULL: there is none. */
+    /* Makes a quad of each pixel of a row of a block, with 0 beyond its end; sums tile->pixels pixels over quads, and
+     * does with the sums what blocked_tile does. NULL: the processor cannot multiply four bytes at once. */
+    void (*quads)(const uint8_t *row, int64_t pixels, uint8_t *quads);
+    void (*depthwise)(const struct tort_depthwise_bytes *depthwise, const struct tort_blocked_byte_tile *tile);
+    /* blocked_tile on a matrix unit: sums, and what blocked_tile does with `pixels` rows of them. NULL: there is none.
+     */
     void (*unit_tile)(const struct tort_unit_tile *tile);
     void (*blocked_finish)(const struct tort_blocked_byte_tile *tile, const int32_t *sums);
 } tort_bytes;

@@ -406,6 +406,7 @@ static const kernel_case kernel_cases[] = {
     {"", "QLinearConv", "qlinear_conv_blocked", make_blocked_linear_conv, NULL},
     {"", "QLinearConv", "qlinear_conv_blocked_first", make_first_linear_conv, NULL},
     {"", "QLinearConv", "qlinear_conv_blocked_depthwise", make_blocked_linear_depthwise, NULL},
+    {"", "QLinearConv", "qlinear_conv_blocked_quads", make_blocked_linear_quads, NULL},
     {"", "MaxPool", "max_pool_blocked_bytes", make_blocked_byte_pool, NULL},
     {"", "MaxPool", "max_pool_bytes", make_byte_max_pool, NULL},
     {"", "QuantizeLinear", "quantize_vectors", make_quantize, NULL},

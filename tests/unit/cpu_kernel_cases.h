@@ -46,6 +46,8 @@ bool to_halves(random_node *node, tort_type half);
 void to_doubles(random_node *node);
 /* A model of that node alone, with copies of what is constant; the caller frees it. NULL: it is not valid. */
 tort_model *random_node_model(const kernel_case *kernel, random_node *node, const tort_env *env, tort_error *error);
+/* Says of a constant what a plan knows: its data, and whether all of its bytes are one. */
+void make_known(tort_info *info, const tort_tensor *t);
 void free_random_node(random_node *node);
 
 /* What makers are written with. */
@@ -97,6 +99,7 @@ void make_blocked_concat(random_node *n, random_source *r);
 void make_blocked_linear_conv(random_node *n, random_source *r);
 void make_first_linear_conv(random_node *n, random_source *r);
 void make_blocked_linear_depthwise(random_node *n, random_source *r);
+void make_blocked_linear_quads(random_node *n, random_source *r);
 void make_blocked_byte_pool(random_node *n, random_source *r);
 
 /* cpu_kernel_cases_elements.c */

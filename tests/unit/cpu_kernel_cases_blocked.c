@@ -216,8 +216,8 @@ static void add_scale(random_node *n, random_source *r, tort_type type, int32_t 
 
 /* Scales of 2^-20 take doubles, zero points of W are seldom. */
 static void add_linear_operands(random_node *n, random_source *r, int32_t axes, int64_t channels, int64_t filters,
-                                int64_t group) {
-    const tort_type x_type = byte_type(r), w_type = group > 1 ? byte_type(r) : TORT_INT8;
+                                int64_t group, tort_type w_type) {
+    const tort_type x_type = byte_type(r);
     int64_t x[5] = {draw(r, 1, 2), channels}, w[5] = {filters, channels / group};
     const bool one = chance(r, 30);
     for (int32_t i = 2; i < axes + 2; i++) {
@@ -238,16 +238,22 @@ static void add_linear_operands(random_node *n, random_source *r, int32_t axes, 
 }
 
 void make_blocked_linear_conv(random_node *n, random_source *r) {
-    add_linear_operands(n, r, (int32_t)draw(r, 1, 3), PICK(r, 16, 19, 24, 40), PICK(r, 8, 13, 16, 40, 64, 70), 1);
+    add_linear_operands(n, r, (int32_t)draw(r, 1, 3), PICK(r, 16, 19, 24, 40), PICK(r, 8, 13, 16, 40, 64, 70), 1,
+                        TORT_INT8);
 }
 
 void make_first_linear_conv(random_node *n, random_source *r) {
-    add_linear_operands(n, r, (int32_t)draw(r, 1, 3), draw(r, 1, 15), PICK(r, 8, 13, 32, 70), 1);
+    add_linear_operands(n, r, (int32_t)draw(r, 1, 3), draw(r, 1, 15), PICK(r, 8, 13, 32, 70), 1, TORT_INT8);
 }
 
 void make_blocked_linear_depthwise(random_node *n, random_source *r) {
     const int64_t channels = PICK(r, 16, 17, 40, 64);
-    add_linear_operands(n, r, (int32_t)draw(r, 1, 2), channels, channels, channels);
+    add_linear_operands(n, r, (int32_t)draw(r, 1, 2), channels, channels, channels, byte_type(r));
+}
+
+void make_blocked_linear_quads(random_node *n, random_source *r) {
+    const int64_t channels = PICK(r, 16, 17, 40, 64);
+    add_linear_operands(n, r, (int32_t)draw(r, 1, 2), channels, channels, channels, TORT_INT8);
 }
 
 void make_blocked_byte_pool(random_node *n, random_source *r) {

@@ -110,6 +110,15 @@ tort_model *random_node_model(const kernel_case *kernel, random_node *random, co
     return model_of(kernel->domain, kernel->op, random, env, error);
 }
 
+void make_known(tort_info *info, const tort_tensor *t) {
+    const uint8_t *bytes = t->data;
+    size_t count;
+    info->data = t->data;
+    if (!bytes || tort_type_bits(t->type) != 8 || !tort_tensor_bytes(t, &count) || !count) return;
+    info->uniform = !memcmp(bytes, bytes + 1, count - 1);
+    info->byte = bytes[0];
+}
+
 void free_random_node(random_node *random) {
     for (int32_t i = 0; i < random->input_count; i++) free(random->inputs[i].data);
     free(random->block);

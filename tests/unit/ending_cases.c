@@ -378,6 +378,7 @@ const ending_case ending_cases[] = {
     {"", "QLinearConv", "qlinear_conv_blocked", "kernel 31x31", make_blocked_bytes},
     {"", "QLinearConv", "qlinear_conv_depthwise", "kernel 11x11", make_depthwise_bytes},
     {"", "QLinearConv", "qlinear_conv_blocked_depthwise", "kernel 11x11", make_depthwise_bytes},
+    {"", "QLinearConv", "qlinear_conv_blocked_quads", "kernel 11x11", make_depthwise_bytes},
     {"", "MaxPool", "max_pool_rows", "window 250x250", make_pool_of_rows},
     {"", "AveragePool", "average_pool_rows", "window 250x250", make_pool_of_rows},
     {"", "MaxPool", "max_pool_blocked", "window 400x400", make_pool_of_blocks},

@@ -147,6 +147,8 @@ static void unit_tile(const tort_unit_tile *t) {
 }
 
 void tort_bytes_blocked_tile_v4_vnni(const struct tort_blocked_byte_tile *tile); /* of blocked_bytes.c */
+void tort_bytes_quads_v4_vnni(const uint8_t *row, int64_t pixels, uint8_t *quads);
+void tort_bytes_depthwise_v4_vnni(const tort_depthwise_bytes *d, const tort_blocked_byte_tile *t);
 void tort_bytes_blocked_finish_v4_vnni(const struct tort_blocked_byte_tile *tile, const int32_t *sums);
 
 const tort_bytes tort_bytes_v4_amx = {.instructions = TORT_CPU_V4 | TORT_CPU_AVX512_VNNI | TORT_CPU_AMX,
@@ -160,5 +162,7 @@ const tort_bytes tort_bytes_v4_amx = {.instructions = TORT_CPU_V4 | TORT_CPU_AVX
                                       .blocked_pixels = BLOCKED_BYTE_PIXELS,
                                       .blocked_blocks = BLOCKED_BYTE_VECTORS,
                                       .blocked_tile = tort_bytes_blocked_tile_v4_vnni,
+                                      .quads = tort_bytes_quads_v4_vnni,
+                                      .depthwise = tort_bytes_depthwise_v4_vnni,
                                       .unit_tile = unit_tile,
                                       .blocked_finish = tort_bytes_blocked_finish_v4_vnni};

@@ -27,24 +27,34 @@ INLINE mask made_at(const int32_t *made, int i, int v) {
 void SIMD(tort_bytes_blocked_finish)(const tort_blocked_byte_tile *t, const int32_t *made);
 
 /* Returns requantized sums, not rounded yet. No factor turns a sum into NaN. */
-INLINE vector scaled(const tort_blocked_byte_tile *t, const int32_t *made, int i, int v) {
-    const mask sum = add_modulo(made_at(made, i, v), *(const loose_mask *)(t->bias + v * WIDTH));
-    return __builtin_convertvector(sum, vector) * load(t->factors + v * WIDTH);
+INLINE vector scaled(mask made, mask bias, vector factor) {
+    return __builtin_convertvector(add_modulo(made, bias), vector) * factor;
 }
 
 /* Requantizes the sums of a block of filters. */
-INLINE void finish_block(const tort_blocked_byte_tile *t, const int32_t *made, int block, bool is_signed) {
+INLINE void finish_block(const tort_blocked_byte_tile *t, const int32_t *made, int block) {
+    const bool is_signed = t->low < 0;
+    const int32_t pixels = t->pixels, zero_point = t->zero_point;
     uint8_t *y = t->y + block * t->y_block;
-    int i = 0;
-    for (; i + 4 / BLOCK_VECTORS <= t->pixels; i += 4 / BLOCK_VECTORS) {
-        vector numbers[4];
-        for (int n = 0; n < 4; n++)
-            numbers[n] = scaled(t, made, i + n / BLOCK_VECTORS, block * BLOCK_VECTORS + n % BLOCK_VECTORS);
-        store_numbers(numbers, t->zero_point, is_signed, y + i * TORT_LANES);
+    mask bias[BLOCK_VECTORS];
+    vector factor[BLOCK_VECTORS];
+    for (int v = 0; v < BLOCK_VECTORS; v++) {
+        bias[v] = *(const loose_mask *)(t->bias + block * TORT_LANES + v * WIDTH);
+        factor[v] = load(t->factors + block * TORT_LANES + v * WIDTH);
     }
-    for (; i < t->pixels; i++)
+    made += block * TORT_LANES;
+    int32_t i = 0;
+    for (; i + 4 / BLOCK_VECTORS <= pixels; i += 4 / BLOCK_VECTORS) {
+        vector numbers[4];
+        for (int n = 0; n < 4; n++) {
+            const int v = n % BLOCK_VECTORS;
+            numbers[n] = scaled(made_at(made, i + n / BLOCK_VECTORS, v), bias[v], factor[v]);
+        }
+        store_numbers(numbers, zero_point, is_signed, y + i * TORT_LANES);
+    }
+    for (; i < pixels; i++)
         for (int v = 0; v < BLOCK_VECTORS; v++)
-            store_number(scaled(t, made, i, block * BLOCK_VECTORS + v), t->zero_point, is_signed,
+            store_number(scaled(made_at(made, i, v), bias[v], factor[v]), zero_point, is_signed,
                          y + i * TORT_LANES + v * WIDTH);
 }
 
@@ -59,10 +69,8 @@ __attribute__((noinline)) void SIMD(tort_bytes_blocked_finish)(const tort_blocke
                     *(loose_mask *)(t->sums + (block * t->pixels + i) * TORT_LANES + v * WIDTH) =
                         add_modulo(made_at(made, i, block * BLOCK_VECTORS + v), bias);
                 }
-        else if (t->low < 0)
-            finish_block(t, made, block, true);
         else
-            finish_block(t, made, block, false);
+            finish_block(t, made, block);
     }
 }
 
@@ -131,3 +139,62 @@ void SIMD(tort_bytes_blocked_tile)(const tort_blocked_byte_tile *t) {
     default: return;
     }
 }
+
+/* ---- depthwise filters ------------------------------------------------------------------------------------------- */
+
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__) || defined(__ARM_FEATURE_DOTPROD)
+/* From the end of the row: a quad is that of the pixel to the right, moved by one, and the pixel. */
+void SIMD(tort_bytes_quads)(const uint8_t *row, int64_t pixels, uint8_t *quads);
+
+void SIMD(tort_bytes_quads)(const uint8_t *row, int64_t pixels, uint8_t *quads) {
+    mask quad[BLOCK_VECTORS];
+    for (int v = 0; v < BLOCK_VECTORS; v++) quad[v] = (mask){0};
+    for (int64_t i = pixels - 1; i >= 0; i--)
+        for (int v = 0; v < BLOCK_VECTORS; v++) {
+            quad[v] = quad[v] << 8 | widen_bytes(row + i * TORT_LANES + v * WIDTH, false);
+            *(loose_mask *)(void *)(quads + (i * BLOCK_VECTORS + v) * WIDTH * 4) = quad[v];
+        }
+}
+
+/* pixels is a constant after inlining, so acc lives in registers. */
+INLINE void sum_quads(const tort_depthwise_bytes *d, int pixels, mask (*made)[BLOCKED_BYTE_VECTORS]) {
+    sums acc[TORT_DEPTHWISE_PIXELS][BLOCK_VECTORS];
+    const uint8_t *row = d->x, *w = d->weights;
+    UNROLL
+    for (int i = 0; i < pixels; i++)
+        for (int v = 0; v < BLOCK_VECTORS; v++) acc[i][v] = (sums){0};
+    for (int64_t r = 0; r < d->rows; r++, row += d->row_step) {
+        const uint8_t *x = row;
+        for (int64_t q = 0; q < d->quads; q++, x += 16 * TORT_LANES, w += 4 * TORT_LANES) {
+            mask weights[BLOCK_VECTORS];
+            for (int v = 0; v < BLOCK_VECTORS; v++) weights[v] = *(const loose_mask *)(const void *)(w + v * WIDTH * 4);
+            UNROLL
+            for (int i = 0; i < pixels; i++)
+                for (int v = 0; v < BLOCK_VECTORS; v++) {
+                    const mask quad = *(const loose_mask *)(const void *)(x + i * d->x_step + v * WIDTH * 4);
+                    acc[i][v] = add_products(acc[i][v], quad, weights[v]);
+                }
+        }
+    }
+    UNROLL
+    for (int i = 0; i < pixels; i++)
+        for (int v = 0; v < BLOCK_VECTORS; v++) made[i][v] = total(acc[i][v]);
+}
+
+void SIMD(tort_bytes_depthwise)(const tort_depthwise_bytes *d, const tort_blocked_byte_tile *t);
+
+void SIMD(tort_bytes_depthwise)(const tort_depthwise_bytes *d, const tort_blocked_byte_tile *t) {
+    mask made[TORT_DEPTHWISE_PIXELS][BLOCKED_BYTE_VECTORS];
+    switch (t->pixels) {
+    case 1: sum_quads(d, 1, made); break;
+    case 2: sum_quads(d, 2, made); break;
+    case 3: sum_quads(d, 3, made); break;
+    case 4: sum_quads(d, 4, made); break;
+    case 5: sum_quads(d, 5, made); break;
+    case 6: sum_quads(d, 6, made); break;
+    case 7: sum_quads(d, 7, made); break;
+    default: sum_quads(d, TORT_DEPTHWISE_PIXELS, made); break;
+    }
+    SIMD(tort_bytes_blocked_finish)(t, (const int32_t *)(const void *)made);
+}
+#endif

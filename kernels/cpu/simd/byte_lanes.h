@@ -81,39 +81,42 @@ INLINE void store_number(vector number, int32_t zero_point, bool is_signed, uint
 }
 
 /* The same for four vectors. x86 narrows with saturation, twice, so that clamping takes one minimum: conversion of what
- * is too large makes the smallest int32, as of what is too small, and of NaN. Lanes of 16 bytes then have to be put in
- * order. */
+ * is too large makes the smallest int32, as of what is too small, and of NaN. uint8 is made as int8, of 128 less. Lanes
+ * of 16 bytes then have to be put in order. */
 INLINE void store_numbers(const vector *numbers, int32_t zero_point, bool is_signed, uint8_t *to) {
 #if defined(__aarch64__)
     for (int v = 0; v < 4; v++) store_number(numbers[v], zero_point, is_signed, to + v * WIDTH);
 #elif WIDTH == 16
     const __m512 high = _mm512_set1_ps(0x1p16f);
-    const __m512i zero = _mm512_set1_epi16((int16_t)zero_point);
+    const __m512i zero = _mm512_set1_epi16((int16_t)(is_signed ? zero_point : zero_point - 128));
     __m512i whole[4];
     for (int v = 0; v < 4; v++) whole[v] = _mm512_cvtps_epi32(_mm512_min_ps(high, numbers[v]));
     const __m512i low = _mm512_adds_epi16(_mm512_packs_epi32(whole[0], whole[1]), zero);
     const __m512i rest = _mm512_adds_epi16(_mm512_packs_epi32(whole[2], whole[3]), zero);
-    const __m512i bytes = is_signed ? _mm512_packs_epi16(low, rest) : _mm512_packus_epi16(low, rest);
+    const __m512i flip = _mm512_set1_epi8(is_signed ? 0 : -128);
+    const __m512i bytes = _mm512_packs_epi16(low, rest) ^ flip;
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     _mm512_storeu_si512(to, _mm512_permutexvar_epi32(order, bytes));
 #elif WIDTH == 8
     const __m256 high = _mm256_set1_ps(0x1p16f);
-    const __m256i zero = _mm256_set1_epi16((int16_t)zero_point);
+    const __m256i zero = _mm256_set1_epi16((int16_t)(is_signed ? zero_point : zero_point - 128));
     __m256i whole[4];
     for (int v = 0; v < 4; v++) whole[v] = _mm256_cvtps_epi32(_mm256_min_ps(high, numbers[v]));
     const __m256i low = _mm256_adds_epi16(_mm256_packs_epi32(whole[0], whole[1]), zero);
     const __m256i rest = _mm256_adds_epi16(_mm256_packs_epi32(whole[2], whole[3]), zero);
-    const __m256i bytes = is_signed ? _mm256_packs_epi16(low, rest) : _mm256_packus_epi16(low, rest);
+    const __m256i flip = _mm256_set1_epi8(is_signed ? 0 : -128);
+    const __m256i bytes = _mm256_packs_epi16(low, rest) ^ flip;
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     _mm256_storeu_si256((__m256i *)(void *)to, _mm256_permutevar8x32_epi32(bytes, order));
 #else
     const __m128 high = _mm_set1_ps(0x1p16f);
-    const __m128i zero = _mm_set1_epi16((int16_t)zero_point);
+    const __m128i zero = _mm_set1_epi16((int16_t)(is_signed ? zero_point : zero_point - 128));
     __m128i whole[4];
     for (int v = 0; v < 4; v++) whole[v] = _mm_cvtps_epi32(_mm_min_ps(high, numbers[v]));
     const __m128i low = _mm_adds_epi16(_mm_packs_epi32(whole[0], whole[1]), zero);
     const __m128i rest = _mm_adds_epi16(_mm_packs_epi32(whole[2], whole[3]), zero);
-    const __m128i bytes = is_signed ? _mm_packs_epi16(low, rest) : _mm_packus_epi16(low, rest);
+    const __m128i flip = _mm_set1_epi8(is_signed ? 0 : -128);
+    const __m128i bytes = _mm_packs_epi16(low, rest) ^ flip;
     _mm_storeu_si128((__m128i *)(void *)to, bytes);
 #endif
 }

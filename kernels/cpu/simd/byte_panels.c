@@ -226,7 +226,8 @@ INLINE void put_bytes(const tort_byte_finish *f, int i, const uint8_t *from) {
 }
 
 /* Stores bytes, of two rows at a time. No factor turns a sum into NaN. */
-INLINE void finish_bytes(const tort_byte_finish *f, bool by_column, bool times, bool is_signed) {
+INLINE void finish_bytes(const tort_byte_finish *f, bool by_column, bool times) {
+    const bool is_signed = f->low < 0;
     for (int i = 0; i < f->rows; i += 2) {
         vector numbers[4];
         uint8_t two[2 * TILE_COLUMNS];
@@ -246,12 +247,8 @@ _Static_assert(TILE_VECTORS == 2, "finish_bytes makes four vectors of two rows")
 
 INLINE void finish_rows(const tort_byte_finish *f, bool by_column, bool times) {
     uint8_t narrow[4 * TILE_COLUMNS];
-    if (f->result == TORT_BYTES_TO_BYTES && f->low < 0) {
-        finish_bytes(f, by_column, times, true);
-        return;
-    }
     if (f->result == TORT_BYTES_TO_BYTES) {
-        finish_bytes(f, by_column, times, false);
+        finish_bytes(f, by_column, times);
         return;
     }
     for (int i = 0; i < f->rows; i++) {

@@ -149,7 +149,17 @@ static void dots(const tort_byte_tile *t) {
 }
 
 extern const tort_bytes SIMD(tort_bytes);
-void SIMD(tort_bytes_blocked_tile)(const struct tort_blocked_byte_tile *tile); /* defined in blocked_bytes.c */
+/* Defined in blocked_bytes.c. */
+void SIMD(tort_bytes_blocked_tile)(const struct tort_blocked_byte_tile *tile);
+void SIMD(tort_bytes_quads)(const uint8_t *row, int64_t pixels, uint8_t *quads);
+void SIMD(tort_bytes_depthwise)(const struct tort_depthwise_bytes *d, const struct tort_blocked_byte_tile *t);
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__) || defined(__ARM_FEATURE_DOTPROD)
+#define QUADS SIMD(tort_bytes_quads)
+#define DEPTHWISE SIMD(tort_bytes_depthwise)
+#else
+#define QUADS NULL
+#define DEPTHWISE NULL
+#endif
 
 const tort_bytes SIMD(tort_bytes) = {.instructions = BYTE_INSTRUCTIONS,
                                      .tile_rows = BYTE_ROWS,
@@ -160,4 +170,6 @@ const tort_bytes SIMD(tort_bytes) = {.instructions = BYTE_INSTRUCTIONS,
                                      .dots = dots,
                                      .blocked_pixels = BLOCKED_BYTE_PIXELS,
                                      .blocked_blocks = BLOCKED_BYTE_VECTORS * WIDTH / 16,
-                                     .blocked_tile = SIMD(tort_bytes_blocked_tile)};
+                                     .blocked_tile = SIMD(tort_bytes_blocked_tile),
+                                     .quads = QUADS,
+                                     .depthwise = DEPTHWISE};

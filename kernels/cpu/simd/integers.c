@@ -40,52 +40,54 @@ INLINE vector combine(const tort_linear_pair *pair, vector a, vector b, bool mul
                       : a * pair->a_number + (b * pair->b_number + pair->fixed);
 }
 
-/* Steps, `multiplies` and `is_signed` are constants after inlining. */
-INLINE void linear_pair(const tort_linear_pair *given, int64_t a_step, int64_t b_step, bool multiplies, bool is_signed,
-                        int64_t count) {
+/* An operand as whole vectors: itself, or a single byte repeated, which stays where it is. */
+typedef struct byte_operand {
+    const uint8_t *at;
+    int64_t step;
+    uint8_t all[4 * WIDTH];
+} byte_operand;
+
+INLINE void open_operand(byte_operand *operand, const uint8_t *bytes, int64_t step) {
+    operand->at = step ? bytes : operand->all;
+    operand->step = step;
+    for (int i = 0; !step && i < 4 * WIDTH; i++) operand->all[i] = bytes[0];
+}
+
+/* `multiplies` and `is_signed` are constants after inlining. */
+INLINE void linear_pair(const tort_linear_pair *given, bool multiplies, bool is_signed, int64_t count) {
     const tort_linear_pair pair = *given;
     const int32_t zero = (int32_t)pair.zero;
-    uint8_t a_rest[WIDTH], b_rest[WIDTH], c_rest[WIDTH];
-    for (int i = 0; i < WIDTH; i++) a_rest[i] = pair.a[0], b_rest[i] = pair.b[0];
-    const vector one_a = load_bytes(a_rest, is_signed), one_b = load_bytes(b_rest, is_signed);
+    byte_operand a, b;
     int64_t i = 0;
+    open_operand(&a, pair.a, pair.a_step);
+    open_operand(&b, pair.b, pair.b_step);
     for (; i + 4 * WIDTH <= count; i += 4 * WIDTH) {
         vector numbers[4];
         for (int v = 0; v < 4; v++)
-            numbers[v] = combine(&pair, a_step ? load_bytes(pair.a + i + v * WIDTH, is_signed) : one_a,
-                                 b_step ? load_bytes(pair.b + i + v * WIDTH, is_signed) : one_b, multiplies);
+            numbers[v] = combine(&pair, load_bytes(a.at + i * a.step + v * WIDTH, is_signed),
+                                 load_bytes(b.at + i * b.step + v * WIDTH, is_signed), multiplies);
         store_numbers(numbers, zero, is_signed, pair.c + i);
     }
     for (int64_t left; (left = tort_min(WIDTH, count - i)) > 0; i += left) {
-        if (a_step) memcpy(a_rest, pair.a + i, (size_t)left);
-        if (b_step) memcpy(b_rest, pair.b + i, (size_t)left);
+        uint8_t a_rest[WIDTH] = {0}, b_rest[WIDTH] = {0}, c_rest[WIDTH];
+        memcpy(a_rest, a.at + i * a.step, (size_t)left);
+        memcpy(b_rest, b.at + i * b.step, (size_t)left);
         store_number(combine(&pair, load_bytes(a_rest, is_signed), load_bytes(b_rest, is_signed), multiplies), zero,
                      is_signed, c_rest);
         memcpy(pair.c + i, c_rest, (size_t)left);
     }
 }
 
-INLINE void linear_steps(const tort_linear_pair *pair, bool multiplies, bool is_signed, int64_t count) {
-    if (pair->a_step && pair->b_step)
-        linear_pair(pair, 1, 1, multiplies, is_signed, count);
-    else if (pair->a_step)
-        linear_pair(pair, 1, 0, multiplies, is_signed, count);
-    else
-        linear_pair(pair, 0, pair->b_step, multiplies, is_signed, count);
-}
-
-INLINE void linear_kind(const tort_linear_pair *pair, bool multiplies, int64_t count) {
-    if (pair->is_signed)
-        linear_steps(pair, multiplies, true, count);
-    else
-        linear_steps(pair, multiplies, false, count);
-}
-
 void SIMD(tort_simd_linear_pair)(const tort_linear_pair *pair, int64_t count) {
-    if (count > 0 && pair->multiplies)
-        linear_kind(pair, true, count);
-    else if (count > 0)
-        linear_kind(pair, false, count);
+    if (count <= 0) return;
+    if (pair->multiplies && pair->is_signed)
+        linear_pair(pair, true, true, count);
+    else if (pair->multiplies)
+        linear_pair(pair, true, false, count);
+    else if (pair->is_signed)
+        linear_pair(pair, false, true, count);
+    else
+        linear_pair(pair, false, false, count);
 }
 
 /* ---- QLinearSoftmax and QLinearGlobalAveragePool ----------------------------------------------------------------- */
@@ -168,9 +170,10 @@ void SIMD(tort_simd_scale_to_bytes)(const tort_scaled_bytes *scaled, const float
     make_bytes(scaled->factor, false, scaled->zero_point, scaled->is_signed, x, y, count);
 }
 
-INLINE void block_to_bytes(const tort_scaled_bytes *scaled, const float *factors, const float *x, uint8_t *y,
-                           int64_t pixels, bool is_signed) {
+void SIMD(tort_simd_blocked_to_bytes)(const tort_scaled_bytes *scaled, const float *factors, const float *x, uint8_t *y,
+                                      int64_t pixels) {
     const int32_t zero = (int32_t)scaled->zero_point;
+    const bool is_signed = scaled->is_signed;
     int64_t i = 0;
     for (; i + 4 * WIDTH <= pixels * BLOCK; i += 4 * WIDTH) {
         vector numbers[4];
@@ -179,14 +182,6 @@ INLINE void block_to_bytes(const tort_scaled_bytes *scaled, const float *factors
     }
     for (; i < pixels * BLOCK; i += WIDTH)
         store_number(load(x + i) * load(factors + i % BLOCK), zero, is_signed, y + i);
-}
-
-void SIMD(tort_simd_blocked_to_bytes)(const tort_scaled_bytes *scaled, const float *factors, const float *x, uint8_t *y,
-                                      int64_t pixels) {
-    if (scaled->is_signed)
-        block_to_bytes(scaled, factors, x, y, pixels, true);
-    else
-        block_to_bytes(scaled, factors, x, y, pixels, false);
 }
 
 void SIMD(tort_simd_dequantize)(const tort_linear_bytes *linear, const uint8_t *restrict x, float *restrict y,
