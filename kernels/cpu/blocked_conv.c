@@ -10,11 +10,14 @@
  * Example: 64 channels, 56 x 56 pixels, 3 x 3: 15 rows of outputs see a band of 17 padded rows of 58 x 64 floats, 246
  * KiB.
  *
+ * Halves are widened as bands are copied, and rounded row by row: all arithmetic is in floats.
+ *
  * The first convolution of a network has few channels: its input is plain, and a span has one channel. Groups narrower
  * than a block are joined, with weights of 0 between them.
  * Read next: simd/blocked.c, blocked_winograd.c. */
 #include "kernels/cpu/blocked_band.h"
 #include "kernels/cpu/conv.h"
+#include "kernels/cpu/halves.h"
 #include "kernels/cpu/pieces.h"
 
 #include <math.h>
@@ -231,29 +234,60 @@ typedef struct conv_job {
     grouping grouping;
     bool plain; /* the input is in the plain layout */
     const tort_span *spans;
-    const float *packed, *bias, *residual;
-    float *y, *buffers;
+    const float *packed, *bias;
+    tort_type type; /* of x, the residual and y: float, or a half */
+    const void *residual;
+    void *y;
+    int64_t row_floats; /* of the rows of halves that are made together, for a tile of filters; 0: none */
+    float *buffers;     /* for each part a band, then rows of y and of the residual */
     tort_bounds bounds;
     bool finish;          /* the activation is more than bounds, so finish_row completes it */
     tort_cpu_split split; /* by rows, and by tiles of filters */
     int64_t group_tiles;  /* tiles of filters per group */
 } conv_job;
 
+static void widen_pixels(const tort_bands *b, const void *image, int64_t plane, int64_t pixel, int64_t count,
+                         void *to) {
+    const conv_job *job = b->copy_arg;
+    tort_halves_widen(job->simd, job->type, (const uint16_t *)image + (plane * b->shape.pixels + pixel) * b->lanes, to,
+                      count * b->lanes);
+}
+
+/* Lets bands be copied as floats, and rows be made in buffers. Returns false on overflow. */
+static bool start_halves(conv_job *job) {
+    tort_bands *b = &job->bands;
+    b->image /= 2;
+    b->copy = widen_pixels;
+    b->copy_arg = job;
+    return !__builtin_mul_overflow(tort_max(b->together * b->row_length, job->simd->blocked_pixels), job->grouping.tile,
+                                   &job->row_floats);
+}
+
 /* Returns false on overflow. */
-static bool start_job(conv_job *job, const tort_conv_params *p, const tort_simd *simd) {
-    const bool plain = is_plain(p);
+static bool start_job(conv_job *job, const tort_conv_params *p, const tort_simd *simd, tort_type type) {
+    const bool plain = is_plain(p), halves = tort_is_half(type);
     group_blocks(simd, p, &job->grouping);
     const tort_band_source source = {.channels = p->channels,
                                      .element = sizeof(float),
                                      .lanes = plain ? 1 : TORT_LANES,
-                                     .cut = job->grouping.groups == 1 && !plain,
+                                     .copied = halves,
+                                     .cut = job->grouping.groups == 1 && !plain && !halves,
                                      .pixels = simd->blocked_pixels,
                                      .at_once = BAND_FLOATS};
     job->params = p;
     job->simd = simd;
+    job->type = type;
     job->plain = plain;
     job->group_tiles = (job->grouping.filters + job->grouping.tile - 1) / job->grouping.tile;
-    return tort_bands_init(&job->bands, &p->window, &source);
+    return tort_bands_init(&job->bands, &p->window, &source) && (!halves || start_halves(job));
+}
+
+/* Returns the floats that a part works with. */
+static int64_t part_floats(const conv_job *job) {
+    int64_t rows;
+    return __builtin_mul_overflow(job->row_floats, 2, &rows) || __builtin_add_overflow(rows, job->bands.buffer, &rows)
+               ? -1
+               : tort_round_up(rows, 64);
 }
 
 static int64_t bias_floats(const conv_job *job) {
@@ -264,10 +298,10 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     conv_job job = {0};
     int64_t floats;
     *scratch = 0;
-    if (start_job(&job, node->params, tort_simd_choose(target->instructions)) &&
+    if (start_job(&job, node->params, tort_simd_choose(target->instructions), node->inputs[0].type) &&
         tort_cpu_reserve_floats(scratch, bias_floats(&job)) &&
         tort_cpu_reserve(scratch, (size_t)(job.bands.planes * job.bands.shape.positions) * sizeof(tort_span)) &&
-        !__builtin_mul_overflow(job.bands.buffer, (int64_t)target->threads, &floats) &&
+        part_floats(&job) >= 0 && !__builtin_mul_overflow(part_floats(&job), (int64_t)target->threads, &floats) &&
         tort_cpu_reserve_floats(scratch, floats))
         return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);
@@ -333,10 +367,27 @@ static void make_row(const conv_job *job, const filters *f, tort_blocked_tile *t
 }
 
 /* Applies the rest of the epilogue while a row is in the L1 cache. */
-static void finish_row(const conv_job *job, const filters *f, float *y, int64_t pixels) {
+static void finish_row(const conv_job *job, const filters *f, float *y, int64_t step, int64_t pixels) {
     for (int64_t block = 0; job->finish && block < f->blocks; block++)
-        job->simd->finish(&job->params->epilogue, NULL, y + block * job->bands.shape.outputs * TORT_LANES,
-                          pixels * TORT_LANES);
+        job->simd->finish(&job->params->epilogue, NULL, y + block * step, pixels * TORT_LANES);
+}
+
+/* Makes `pixels` pixels at `at` of y, which are halves, in rows of floats. */
+static void make_halves(const conv_job *job, const filters *f, tort_blocked_tile *tile, int64_t at, int64_t pixels,
+                        float *rows) {
+    const int64_t outputs = job->bands.shape.outputs * TORT_LANES, count = pixels * TORT_LANES;
+    float *residual = rows + job->row_floats;
+    for (int64_t block = 0; job->residual && block < f->blocks; block++)
+        tort_halves_widen(job->simd, job->type, (const uint16_t *)job->residual + at + block * outputs,
+                          residual + block * count, count);
+    tile->y = rows;
+    tile->y_block = count;
+    tile->add = job->residual ? residual : NULL;
+    make_row(job, f, tile, pixels);
+    finish_row(job, f, rows, count, pixels);
+    for (int64_t block = 0; block < f->blocks; block++)
+        tort_halves_narrow(job->simd, job->type, rows + block * count, (uint16_t *)job->y + at + block * outputs,
+                           count);
 }
 
 /* True if two rows of half a tile are made together, so that weights are read half as often. */
@@ -350,7 +401,7 @@ static const tort_bounds no_bounds = {.low = -INFINITY, .high = INFINITY};
 
 /* Makes all rows of a band for a tile of filters. Where a band has only some planes, sums continue from those that
  * the previous planes left in y. */
-static void make_band(const conv_job *job, const tort_band *b, const filters *f) {
+static void make_band(const conv_job *job, const tort_band *b, const filters *f, float *rows) {
     const tort_blocked_shape *s = &job->bands.shape;
     const int64_t blocks = tort_blocks(job->params->filters), length = job->bands.row_length;
     const int64_t at = ((b->n * blocks + f->first_block) * s->outputs + b->row * length) * TORT_LANES;
@@ -369,21 +420,26 @@ static void make_band(const conv_job *job, const tort_band *b, const filters *f)
     const int64_t work = tort_work(together * length, f->blocks * TORT_LANES, f->channels);
     int64_t count;
     for (int64_t row = 0; row < b->rows && tort_piece_goes_on(job->bands.call, row / together, work); row += count) {
-        float *y = job->y + at + row * length * TORT_LANES;
+        const int64_t here = at + row * length * TORT_LANES;
         count = two && row + 1 < b->rows ? 2 : tort_bands_together(&job->bands, b, row);
         tile.x = (const float *)b->x + row * b->row_step;
         tile.row_step = two && count > 1 ? b->row_step : 0;
+        if (job->row_floats) {
+            make_halves(job, f, &tile, here, count * length, rows);
+            continue;
+        }
+        float *y = (float *)job->y + here;
         tile.y = y;
-        tile.add = !begins ? y : job->residual ? job->residual + (y - job->y) : NULL;
+        tile.add = !begins ? y : job->residual ? (const float *)job->residual + here : NULL;
         make_row(job, f, &tile, count * length);
-        if (ends) finish_row(job, f, y, count * length);
+        if (ends) finish_row(job, f, y, tile.y_block, count * length);
     }
 }
 
 static void conv_part(void *arg, int64_t begin, int64_t end) {
     const conv_job *job = arg;
     for (int64_t part = begin; part < end; part++) {
-        float *buffer = job->buffers + part * job->bands.buffer;
+        float *buffer = job->buffers + part * part_floats(job);
         int64_t row, last, tile_first, tile_last;
         tort_band b;
         tort_cpu_share(job->params->batch * job->bands.rows, 1, part % job->split.pixel_parts, job->split.pixel_parts,
@@ -393,7 +449,7 @@ static void conv_part(void *arg, int64_t begin, int64_t end) {
         for (; tile_first < tile_last && tort_bands_next(&job->bands, row, last, buffer, &b); row += b.rows) do {
                 for (int64_t tile = tile_first; tile < tile_last && tort_call_goes_on(job->bands.call, 0); tile++) {
                     const filters f = beside(job, &b, filters_of(job, tile));
-                    make_band(job, &b, &f);
+                    make_band(job, &b, &f, buffer + job->bands.buffer);
                 }
             } while (tort_bands_next_planes(&job->bands, buffer, &b));
     }
@@ -412,7 +468,7 @@ static tort_status run(const tort_call *call) {
     conv_job job = {.y = call->outputs[0].data, .packed = call->packed};
     char *scratch = call->scratch;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    if (!start_job(&job, p, device->simd)) return tort_out_of_memory(call->error, SIZE_MAX);
+    if (!start_job(&job, p, device->simd, call->inputs[0].type)) return tort_out_of_memory(call->error, SIZE_MAX);
     job.bands.call = call;
     job.bands.x = call->inputs[0].data;
     job.residual = tort_cpu_residual(call, &p->epilogue);
@@ -437,15 +493,15 @@ static tort_status run(const tort_call *call) {
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_blocked", .claim = claim_blocked, .size = size,                    \
         .pack.size = pack_size, .pack.alike = tort_cpu_conv_alike, .pack.writes_all = true,                            \
-        .prepare = prepare_weights, .run = run, .in_place = z_, .layout.id = TORT_BLOCKED, .layout.inputs = 1 | (z_),  \
-        .layout.outputs = 1, .layout.alone = tort_cpu_conv_pays_alone                                                  \
+        .prepare = prepare_weights, .run = run, .in_place = z_, .halves = 1 | (z_), .layout.id = TORT_BLOCKED,         \
+        .layout.inputs = 1 | (z_), .layout.outputs = 1, .layout.alone = tort_cpu_conv_pays_alone                       \
     }
 #define BLOCKED_FIRST(domain_, op_, z_)                                                                                \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_blocked_first", .claim = claim_plain, .size = size,                \
         .pack.size = pack_size, .pack.alike = tort_cpu_conv_alike, .pack.writes_all = true,                            \
-        .prepare = prepare_weights, .run = run, .layout.id = TORT_BLOCKED, .layout.inputs = (z_), .layout.outputs = 1, \
-        .layout.alone = is_one_tile                                                                                    \
+        .prepare = prepare_weights, .run = run, .halves = 1 | (z_), .layout.id = TORT_BLOCKED, .layout.inputs = (z_),  \
+        .layout.outputs = 1, .layout.alone = is_one_tile                                                               \
     }
 
 const tort_kernel tort_cpu_blocked_conv[] = {

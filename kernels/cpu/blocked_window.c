@@ -4,11 +4,14 @@
  * are cut, are made one by one, all others in one call. Read next: simd/blocked_window.c. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/conv.h"
+#include "kernels/cpu/halves.h"
 #include "kernels/cpu/pieces.h"
 #include "ops/pool.h"
 
 #include <math.h>
 #include <string.h>
+
+#define STRIP_FLOATS 16384 /* of the rows of halves that are widened at once: an eighth of an L2 cache of 512 KiB */
 
 typedef struct window_job {
     const tort_call *call;
@@ -16,8 +19,13 @@ typedef struct window_job {
     tort_blocked_shape shape;
     tort_blocked_window window; /* the fields that are the same for all rows */
     void (*loop)(const tort_blocked_window *window);
-    const float *x, *weights, *bias, *residual; /* weights and bias in whole blocks; all but x may be NULL */
-    float *y;
+    tort_type type;              /* of x, the residual and y: float, or a half */
+    const void *x, *residual;    /* the residual may be NULL */
+    const float *weights, *bias; /* in whole blocks, or NULL */
+    void *y;
+    int64_t strip;         /* rows of outputs that are made of halves widened at once */
+    int64_t buffer_floats; /* for each part: those halves, then a row of outputs, then one of the residual; 0: none */
+    float *buffers;
     const tort_epilogue *epilogue;   /* applied after the bounds; NULL: nothing */
     const tort_pool_params *average; /* set for averages: the divisor depends on what a window sees */
     int64_t batch, blocks;
@@ -64,38 +72,80 @@ static void make_row(const window_job *job, const tort_blocked_window *row) {
         make_outputs(job, row, tort_reach_of(s, 2, x), x, x + 1);
 }
 
+/* Rows of a block of a picture, as floats: from row `top` of the picture on, at x. */
+typedef struct strip {
+    int64_t block, plane; /* plane: the block, counted over all pictures */
+    int64_t top;
+    const float *x;
+    float *y, *residual; /* a row each, where y has halves */
+} strip;
+
 /* Makes row h of a block. Pictures have one slice: the depth is 1. */
-static void make_block_row(const window_job *job, int64_t n, int64_t block, int64_t h) {
+static void make_block_row(const window_job *job, const strip *in, int64_t h) {
     const tort_blocked_shape *s = &job->shape;
     const tort_reach rows = tort_reach_of(s, 1, h);
-    const int64_t at = ((n * job->blocks + block) * s->outputs + h * s->output[2]) * TORT_LANES;
+    const int64_t at = (in->plane * s->outputs + h * s->output[2]) * TORT_LANES, count = s->output[2] * TORT_LANES;
+    const int64_t top = h * s->strides[1] - s->begin[1] + rows.from * s->dilations[1], block = in->block;
     tort_blocked_window row = job->window;
-    row.x = job->x + ((n * job->blocks + block) * s->pixels +
-                      (h * s->strides[1] - s->begin[1] + rows.from * s->dilations[1]) * s->input[2]) *
-                         TORT_LANES;
     row.rows = rows.to - rows.from;
-    row.y = job->y + at;
+    row.x = row.rows > 0 ? in->x + (top - in->top) * s->input[2] * TORT_LANES : in->x;
+    row.y = in->y ? in->y : (float *)job->y + at;
     if (job->weights) row.weights = job->weights + (block * s->positions + rows.from * s->kernel[2]) * TORT_LANES;
     if (job->bias) row.bias = job->bias + block * TORT_LANES;
-    if (job->residual) row.add = job->residual + at;
+    if (job->residual) row.add = in->y ? in->residual : (const float *)job->residual + at;
+    if (job->residual && in->y)
+        tort_halves_widen(job->simd, job->type, (const uint16_t *)job->residual + at, in->residual, count);
     if (job->average) row.scale = 1;
     if (job->average && job->average->window.axes == 2)
         row.scale = (float)tort_pool_divisor(job->average, 0, h); /* make_outputs multiplies by the columns */
     make_row(job, &row);
-    if (job->epilogue) job->simd->finish(job->epilogue, NULL, row.y, s->output[2] * TORT_LANES);
+    if (job->epilogue) job->simd->finish(job->epilogue, NULL, row.y, count);
+    if (in->y) tort_halves_narrow(job->simd, job->type, in->y, (uint16_t *)job->y + at, count);
+}
+
+/* Widens the rows of a block that its outputs first .. last see. */
+static void widen_rows(const window_job *job, int64_t first, int64_t last, float *buffer, strip *in) {
+    const tort_blocked_shape *s = &job->shape;
+    const int64_t length = s->input[2] * TORT_LANES, work = tort_work(s->input[2], TORT_LANES, 1);
+    const int64_t reach = (s->kernel[1] - 1) * s->dilations[1] + 1;
+    const int64_t end = tort_min(s->input[1], (last - 1) * s->strides[1] - s->begin[1] + reach);
+    in->top = tort_max(0, first * s->strides[1] - s->begin[1]);
+    in->x = buffer;
+    in->y = buffer + job->buffer_floats - 2 * s->output[2] * TORT_LANES;
+    in->residual = in->y + s->output[2] * TORT_LANES;
+    for (int64_t r = in->top; r < end && tort_piece_goes_on(job->call, r - in->top, work); r++, buffer += length)
+        tort_halves_widen(job->simd, job->type, (const uint16_t *)job->x + (in->plane * s->input[1] + r) * length,
+                          buffer, length);
+}
+
+/* Makes rows first .. last of a block; i counts rows. */
+static void make_block_rows(const window_job *job, strip *in, int64_t first, int64_t last, float *buffer, int64_t *i) {
+    const tort_blocked_shape *s = &job->shape;
+    const int64_t work = tort_work(s->output[2] + 16, s->positions + 4, TORT_LANES);
+    for (int64_t end; first < last; first = end) {
+        end = job->buffer_floats ? tort_min(last, first + job->strip) : last;
+        if (job->buffer_floats)
+            widen_rows(job, first, end, buffer, in);
+        else
+            in->x = (const float *)job->x + in->plane * s->pixels * TORT_LANES;
+        for (int64_t h = first; h < end; h++) {
+            if (!tort_piece_goes_on(job->call, (*i)++, work)) return;
+            make_block_row(job, in, h);
+        }
+    }
 }
 
 /* Makes rows row..end of all pictures of the batch, for some of their blocks. */
-static void make_rows(const window_job *job, int64_t row, int64_t end, int64_t first_block, int64_t end_block) {
+static void make_rows(const window_job *job, int64_t row, int64_t end, int64_t first_block, int64_t end_block,
+                      float *buffer) {
     const int64_t rows = job->shape.output[1];
-    const int64_t work = tort_work(job->shape.output[2] + 16, job->shape.positions + 4, TORT_LANES);
     for (int64_t last, i = 0; row < end; row = last) {
-        last = tort_min(end, (row / rows + 1) * rows);
-        for (int64_t block = first_block; block < end_block; block++)
-            for (int64_t h = row; h < last; h++, i++) {
-                if (!tort_piece_goes_on(job->call, i, work)) return;
-                make_block_row(job, row / rows, block, h % rows);
-            }
+        const int64_t n = row / rows;
+        last = tort_min(end, (n + 1) * rows);
+        for (int64_t block = first_block; block < end_block && tort_call_goes_on(job->call, 0); block++) {
+            strip in = {.block = block, .plane = n * job->blocks + block};
+            make_block_rows(job, &in, row - n * rows, last - n * rows, buffer, &i);
+        }
     }
 }
 
@@ -107,7 +157,7 @@ static void window_part(void *arg, int64_t begin, int64_t end) {
         tort_cpu_share(job->batch * job->shape.output[1], 1, part % split->pixel_parts, split->pixel_parts, &row,
                        &end_row);
         tort_cpu_share(job->blocks, 1, part / split->pixel_parts, split->filter_parts, &block, &end_block);
-        make_rows(job, row, end_row, block, end_block);
+        make_rows(job, row, end_row, block, end_block, job->buffers + part * job->buffer_floats);
     }
 }
 
@@ -116,6 +166,7 @@ static void start_window(window_job *job, const tort_call *call, const tort_slid
     tort_blocked_shape_init(&job->shape, window);
     job->call = call;
     job->simd = device->simd;
+    job->type = call->inputs[0].type;
     job->x = call->inputs[0].data;
     job->y = call->outputs[0].data;
     job->blocks = tort_blocks(call->inputs[0].dims[1]);
@@ -191,12 +242,33 @@ static tort_status prepare_depthwise(tort_prepare *prepare) {
     return TORT_OK;
 }
 
+/* Chooses how many rows of outputs are made at once where x and y are halves. Returns false on overflow. */
+static bool start_halves(window_job *job, tort_type type) {
+    const tort_blocked_shape *s = &job->shape;
+    const int64_t row = tort_max(1, s->input[2] * TORT_LANES), reach = (s->kernel[1] - 1) * s->dilations[1] + 1;
+    int64_t outputs, floats;
+    if (!tort_is_half(type)) return true;
+    job->strip = tort_max(1, (STRIP_FLOATS / row - reach) / s->strides[1] + 1);
+    const int64_t rows = tort_min(s->input[1], (job->strip - 1) * s->strides[1] + reach);
+    if (__builtin_mul_overflow(rows, row, &floats) || __builtin_mul_overflow(2 * TORT_LANES, s->output[2], &outputs) ||
+        __builtin_add_overflow(floats, outputs, &floats))
+        return false;
+    job->buffer_floats = floats;
+    return true;
+}
+
 static tort_status size_depthwise(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                   tort_error *error) {
     const tort_conv_params *p = node->params;
-    (void)target;
+    window_job job = {0};
+    int64_t floats;
     *scratch = 0;
-    return tort_cpu_reserve_floats(scratch, p->channels + TORT_LANES) ? TORT_OK : tort_out_of_memory(error, SIZE_MAX);
+    tort_blocked_shape_init(&job.shape, &p->window);
+    if (tort_cpu_reserve_floats(scratch, p->channels + TORT_LANES) && start_halves(&job, node->inputs[0].type) &&
+        !__builtin_mul_overflow(job.buffer_floats, (int64_t)target->threads, &floats) &&
+        tort_cpu_reserve_floats(scratch, floats))
+        return TORT_OK;
+    return tort_out_of_memory(error, SIZE_MAX);
 }
 
 static tort_status run_depthwise(const tort_call *call) {
@@ -205,10 +277,13 @@ static tort_status run_depthwise(const tort_call *call) {
     window_job job = {.weights = call->packed, .residual = tort_cpu_residual(call, &p->epilogue)};
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     start_window(&job, call, &p->window);
+    if (!start_halves(&job, job.type)) return tort_out_of_memory(call->error, SIZE_MAX);
     job.loop = job.simd->blocked_sum;
     job.epilogue = tort_simd_bounds(&p->epilogue, &job.window.bounds) ? NULL : &p->epilogue;
+    char *scratch = call->scratch;
+    float *whole = tort_cpu_take(&scratch, (size_t)(p->channels + TORT_LANES) * sizeof *whole);
+    job.buffers = (float *)(void *)scratch;
     if (bias) {
-        float *whole = call->scratch;
         memset(whole, 0, (size_t)(job.blocks * TORT_LANES) * sizeof *whole);
         memcpy(whole, bias->data, (size_t)p->channels * sizeof *whole);
         job.bias = whole;
@@ -249,8 +324,8 @@ static tort_status run_average_pool(const tort_call *call) {
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_blocked_depthwise", .claim = claim_depthwise,                      \
         .size = size_depthwise, .pack.size = pack_size, .pack.alike = tort_cpu_conv_alike,                             \
-        .prepare = prepare_depthwise, .run = run_depthwise, .in_place = z_, .layout.id = TORT_BLOCKED,                 \
-        .layout.inputs = 1 | (z_), .layout.outputs = 1                                                                 \
+        .prepare = prepare_depthwise, .run = run_depthwise, .in_place = z_, .halves = 1 | (z_),                        \
+        .layout.id = TORT_BLOCKED, .layout.inputs = 1 | (z_), .layout.outputs = 1                                      \
     }
 #define POOL(op_, name_, claim_, run_)                                                                                 \
     {                                                                                                                  \

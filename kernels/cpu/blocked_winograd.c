@@ -14,6 +14,7 @@
  * Read next: simd/winograd.c. */
 #include "kernels/cpu/blocked_winograd.h"
 #include "kernels/cpu/conv.h"
+#include "kernels/cpu/halves.h"
 #include "kernels/cpu/pieces.h"
 
 #include <string.h>
@@ -117,17 +118,22 @@ typedef struct winograd_job {
     int64_t tile;          /* filters per tile of filters */
     int64_t filter_tiles, channel_blocks, filter_blocks;
     const tort_span *spans; /* one per block of channels, over a whole chunk */
-    const float *x, *packed, *bias, *residual;
-    float *y, *buffers;
-    size_t buffer_floats; /* transformed inputs, then products */
+    const float *packed, *bias;
+    tort_type type; /* of x, the residual and y: float, or a half */
+    const void *x, *residual;
+    void *y;
+    float *buffers;
+    size_t buffer_floats; /* transformed inputs, then products, then rows of halves */
+    int64_t row_floats;   /* of the outputs of a row of tiles, in a block; 0: y has floats */
     tort_bounds bounds;
     bool finish;          /* the activation is more than bounds, so `finish` of tort_simd follows */
     tort_cpu_split split; /* by tiles of pictures, and by tiles of filters */
 } winograd_job;
 
-static bool start_job(winograd_job *job, const tort_conv_params *p, const tort_simd *simd) {
+static bool start_job(winograd_job *job, const tort_conv_params *p, const tort_simd *simd, tort_type type) {
     int64_t floats;
     job->params = p;
+    job->type = type;
     job->simd = simd;
     job->height = p->window.output[0];
     job->width = p->window.output[1];
@@ -146,6 +152,9 @@ static bool start_job(winograd_job *job, const tort_conv_params *p, const tort_s
     const int64_t chunks = (job->tiles + job->chunk - 1) / job->chunk;
     if (chunks > 1 && chunks < 4) job->chunk = (job->tiles + chunks - 1) / chunks;
     if (__builtin_mul_overflow(floats + PRODUCTS * job->tile, job->chunk, &floats)) return false;
+    if (tort_is_half(type)) job->row_floats = OUTPUT * OUTPUT * tort_min(job->across, job->chunk) * TORT_LANES;
+    floats += tort_max(2 * job->row_floats, /* outputs and residuals, or inputs */
+                       tort_is_half(type) ? INPUT * (OUTPUT * job->chunk + INPUT) * TORT_LANES : 0);
     job->buffer_floats = (size_t)floats;
     return true;
 }
@@ -155,7 +164,7 @@ static tort_status size_winograd(const tort_target *target, const tort_node_view
     winograd_job job = {0};
     int64_t floats;
     *scratch = 0;
-    if (start_job(&job, node->params, tort_simd_choose(target->instructions)) &&
+    if (start_job(&job, node->params, tort_simd_choose(target->instructions), node->inputs[0].type) &&
         tort_cpu_reserve_floats(scratch, whole_filters(node->params)) &&
         tort_cpu_reserve(scratch, (size_t)job.channel_blocks * sizeof(tort_span)) &&
         !__builtin_mul_overflow((int64_t)job.buffer_floats, (int64_t)target->threads, &floats) &&
@@ -176,36 +185,60 @@ static place place_of(const winograd_job *job, int64_t tile) {
                    .column = of_picture % job->across * OUTPUT};
 }
 
-/* Copies 6 x 6 inputs, with zeros for those beyond the picture. */
-static void copy_inputs(const winograd_job *job, const float *plane, int64_t top, int64_t left, float *to) {
+/* Copies 6 rows of `columns` inputs of a plane as floats, with zeros for those beyond the picture. */
+static void copy_inputs(const winograd_job *job, int64_t plane, int64_t top, int64_t left, int64_t columns, float *to) {
     const int64_t height = job->params->window.input[0], width = job->params->window.input[1];
-    memset(to, 0, INPUT * INPUT * TORT_LANES * sizeof *to);
-    for (int64_t i = 0; i < INPUT; i++)
-        for (int64_t j = 0; j < INPUT; j++)
-            if (top + i >= 0 && top + i < height && left + j >= 0 && left + j < width)
-                memcpy(to + (i * INPUT + j) * TORT_LANES, plane + ((top + i) * width + left + j) * TORT_LANES,
-                       TORT_LANES * sizeof *to);
+    const int64_t first = tort_min(columns, tort_max(0, -left)),
+                  last = tort_max(first, tort_min(columns, width - left));
+    for (int64_t i = 0; i < INPUT; i++, to += columns * TORT_LANES) {
+        const bool inside = top + i >= 0 && top + i < height && first < last;
+        const int64_t begin = inside ? first : 0, count = inside ? (last - first) * TORT_LANES : 0;
+        float *row = to + begin * TORT_LANES, *end = row + count;
+        memset(to, 0, (size_t)(row - to) * sizeof *to);
+        memset(end, 0, (size_t)(to + columns * TORT_LANES - end) * sizeof *to);
+        if (!inside) continue;
+        const int64_t from = ((plane * height + top + i) * width + left + first) * TORT_LANES;
+        if (job->row_floats)
+            tort_halves_widen(job->simd, job->type, (const uint16_t *)job->x + from, row, count);
+        else
+            memcpy(row, (const float *)job->x + from, (size_t)count * sizeof *row);
+    }
+}
+
+/* Transforms a block of `count` tiles of a row of tiles. */
+static void transform_block(const winograd_job *job, const place *at, int64_t count, int64_t block, float *to,
+                            float *rows) {
+    const tort_sliding *w = &job->params->window;
+    const int64_t height = w->input[0], width = w->input[1], step = job->channel_blocks * job->chunk * TORT_LANES;
+    const int64_t top = at->row - w->begin[0], first = at->column - w->begin[1];
+    const int64_t plane = at->n * job->channel_blocks + block, columns = count * OUTPUT + INPUT - OUTPUT;
+    if (job->row_floats) copy_inputs(job, plane, top, first, columns, rows);
+    for (int64_t t = 0; t < count; t++, to += TORT_LANES) {
+        const int64_t left = first + t * OUTPUT;
+        const bool inside = top >= 0 && left >= 0 && top + INPUT <= height && left + INPUT <= width;
+        float copy[INPUT * INPUT * TORT_LANES];
+        if (job->row_floats) {
+            job->simd->winograd_input(rows + t * OUTPUT * TORT_LANES, columns * TORT_LANES, to, step);
+        } else if (inside) {
+            const float *x = (const float *)job->x + ((plane * height + top) * width + left) * TORT_LANES;
+            job->simd->winograd_input(x, width * TORT_LANES, to, step);
+        } else {
+            copy_inputs(job, plane, top, left, INPUT, copy);
+            job->simd->winograd_input(copy, INPUT * TORT_LANES, to, step);
+        }
+    }
 }
 
 /* Transforms all channels of `count` tiles to [product][block][tile][16]. */
-static void transform_inputs(const winograd_job *job, int64_t first, int64_t count, float *v) {
-    const tort_sliding *w = &job->params->window;
-    const int64_t height = w->input[0], width = w->input[1], step = job->channel_blocks * job->chunk * TORT_LANES;
-    const int64_t work = tort_work(PRODUCTS, TORT_LANES, 8);
-    for (int64_t t = 0; t < count; t++) {
+static void transform_inputs(const winograd_job *job, int64_t first, int64_t count, float *v, float *rows) {
+    int64_t row, done = 0; /* row: tiles that lie in one row */
+    for (int64_t t = 0; t < count; t += row) {
         const place at = place_of(job, first + t);
-        const int64_t top = at.row - w->begin[0], left = at.column - w->begin[1];
-        const bool inside = top >= 0 && left >= 0 && top + INPUT <= height && left + INPUT <= width;
+        row = tort_min(count - t, job->across - at.column / OUTPUT);
+        const int64_t work = tort_work(PRODUCTS * row, TORT_LANES, 8);
         for (int64_t block = 0; block < job->channel_blocks; block++) {
-            if (!tort_piece_goes_on(job->call, t * job->channel_blocks + block, work)) return;
-            const float *plane = job->x + (at.n * job->channel_blocks + block) * height * width * TORT_LANES;
-            float *to = v + (block * job->chunk + t) * TORT_LANES, copy[INPUT * INPUT * TORT_LANES];
-            if (inside) {
-                job->simd->winograd_input(plane + (top * width + left) * TORT_LANES, width * TORT_LANES, to, step);
-                continue;
-            }
-            copy_inputs(job, plane, top, left, copy);
-            job->simd->winograd_input(copy, INPUT * TORT_LANES, to, step);
+            if (!tort_piece_goes_on(job->call, done++, work)) return;
+            transform_block(job, &at, row, block, v + (block * job->chunk + t) * TORT_LANES, rows);
         }
     }
 }
@@ -242,36 +275,44 @@ static void multiply(const winograd_job *job, int64_t count, const float *v, con
 /* Transforms back `count` tiles of a row of tiles, from `at` on, for one block of filters. m: the first tile's
  * products. */
 static void put_outputs(const winograd_job *job, const place *at, int64_t count, int64_t block, int64_t step,
-                        const float *m) {
-    const int64_t y =
+                        const float *m, float *rows) {
+    const int64_t pitch = job->width * TORT_LANES, columns = tort_min(count * OUTPUT, job->width - at->column);
+    const int64_t at_y =
         (((at->n * job->filter_blocks + block) * job->height + at->row) * job->width + at->column) * TORT_LANES;
+    const bool halves = job->row_floats > 0;
+    float *residual = rows + job->row_floats, *y = halves ? rows : (float *)job->y + at_y;
+    const float *add = halves ? residual : (const float *)job->residual + at_y;
     tort_winograd_output o = {.m = m,
                               .step = step,
                               .bias = job->bias + block * TORT_LANES,
-                              .pitch = job->width * TORT_LANES,
+                              .pitch = halves ? columns * TORT_LANES : pitch,
                               .rows = tort_min(OUTPUT, job->height - at->row),
                               .bounds = job->bounds};
-    const int64_t columns = tort_min(count * OUTPUT, job->width - at->column);
+    for (int64_t i = 0; halves && job->residual && i < o.rows; i++)
+        tort_halves_widen(job->simd, job->type, (const uint16_t *)job->residual + at_y + i * pitch,
+                          residual + i * o.pitch, columns * TORT_LANES);
     for (int64_t t = 0; t < count; t++, o.m += TORT_LANES) {
-        const int64_t to = y + t * OUTPUT * TORT_LANES;
         o.columns = tort_min(OUTPUT, columns - t * OUTPUT);
-        o.y = job->y + to;
-        o.add = job->residual ? job->residual + to : NULL;
+        o.y = y + t * OUTPUT * TORT_LANES;
+        o.add = job->residual ? add + t * OUTPUT * TORT_LANES : NULL;
         job->simd->winograd_output(&o);
     }
     for (int64_t i = 0; job->finish && i < o.rows; i++)
-        job->simd->finish(&job->params->epilogue, NULL, job->y + y + i * o.pitch, columns * TORT_LANES);
+        job->simd->finish(&job->params->epilogue, NULL, y + i * o.pitch, columns * TORT_LANES);
+    for (int64_t i = 0; halves && i < o.rows; i++)
+        tort_halves_narrow(job->simd, job->type, rows + i * o.pitch, (uint16_t *)job->y + at_y + i * pitch,
+                           columns * TORT_LANES);
 }
 
 static void transform_outputs(const winograd_job *job, int64_t first, int64_t count, int64_t block, int32_t blocks,
-                              const float *m) {
+                              const float *m, float *rows) {
     int64_t row; /* tiles that lie in one row */
     for (int64_t t = 0; t < count; t += row) {
         const place at = place_of(job, first + t);
         row = tort_min(count - t, job->across - at.column / OUTPUT);
         for (int64_t b = 0; b < blocks; b++)
             put_outputs(job, &at, row, block + b, blocks * job->chunk * TORT_LANES,
-                        m + (b * job->chunk + t) * TORT_LANES);
+                        m + (b * job->chunk + t) * TORT_LANES, rows);
     }
 }
 
@@ -283,17 +324,18 @@ static void winograd_part(void *arg, int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; part++) {
         float *v = job->buffers + (size_t)part * job->buffer_floats;
         float *m = v + PRODUCTS * job->channel_blocks * TORT_LANES * job->chunk;
+        float *rows = m + PRODUCTS * job->tile * job->chunk;
         int64_t first, last, tile_first, tile_last;
         tort_cpu_share(job->tiles, 1, part % job->split.pixel_parts, job->split.pixel_parts, &first, &last);
         tort_cpu_share(job->filter_tiles, 1, part / job->split.pixel_parts, job->split.filter_parts, &tile_first,
                        &tile_last);
         for (; first < last && tile_first < tile_last && tort_call_goes_on(job->call, 0); first += job->chunk) {
             const int64_t count = tort_min(job->chunk, last - first);
-            transform_inputs(job, first, count, v);
+            transform_inputs(job, first, count, v, rows);
             for (int64_t tile = tile_first; tile < tile_last && tort_call_goes_on(job->call, 0); tile++) {
                 const int32_t of_tile = (int32_t)tort_min(blocks, job->filter_blocks - tile * blocks);
                 multiply(job, count, v, job->packed + tile * PRODUCTS * job->params->channels * job->tile, of_tile, m);
-                transform_outputs(job, first, count, tile * blocks, of_tile, m);
+                transform_outputs(job, first, count, tile * blocks, of_tile, m, rows);
             }
         }
     }
@@ -306,7 +348,7 @@ static tort_status run_winograd(const tort_call *call) {
     winograd_job job = {.call = call, .x = call->inputs[0].data, .y = call->outputs[0].data, .packed = call->packed};
     char *scratch = call->scratch;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    if (!start_job(&job, p, device->simd)) return tort_out_of_memory(call->error, SIZE_MAX);
+    if (!start_job(&job, p, device->simd, call->inputs[0].type)) return tort_out_of_memory(call->error, SIZE_MAX);
     job.residual = tort_cpu_residual(call, &p->epilogue);
     job.finish = !tort_simd_bounds(&p->epilogue, &job.bounds);
     float *biases = tort_cpu_take(&scratch, (size_t)whole_filters(p) * sizeof(float));
@@ -330,8 +372,9 @@ static tort_status run_winograd(const tort_call *call) {
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_blocked_winograd", .claim = claim_winograd, .size = size_winograd, \
         .pack.size = pack_size, .pack.alike = tort_cpu_conv_alike, .pack.writes_all = true,                            \
-        .prepare = prepare_winograd, .run = run_winograd, .in_place = z_, .layout.id = TORT_BLOCKED,                   \
-        .layout.inputs = 1 | (z_), .layout.outputs = 1, .layout.alone = tort_cpu_conv_pays_alone                       \
+        .prepare = prepare_winograd, .run = run_winograd, .in_place = z_, .halves = 1 | (z_),                          \
+        .layout.id = TORT_BLOCKED, .layout.inputs = 1 | (z_), .layout.outputs = 1,                                     \
+        .layout.alone = tort_cpu_conv_pays_alone                                                                       \
     }
 
 const tort_kernel tort_cpu_blocked_winograd[] = {

@@ -139,7 +139,7 @@ const tort_epilogue *tort_cpu_epilogue(const tort_epilogue *epilogue) {
     return epilogue->activation || epilogue->residual ? epilogue : NULL;
 }
 
-const float *tort_cpu_residual(const tort_call *call, const tort_epilogue *epilogue) {
+const void *tort_cpu_residual(const tort_call *call, const tort_epilogue *epilogue) {
     return epilogue->residual ? call->inputs[TORT_EPILOGUE_Z].data : NULL;
 }
 

@@ -56,7 +56,7 @@ tort_verdict tort_cpu_claim_float(const tort_target *target, const tort_node_vie
 /* Returns the epilogue if something follows the bias; NULL: nothing does. */
 const tort_epilogue *tort_cpu_epilogue(const tort_epilogue *epilogue);
 /* Returns input Z (the residual) of a fused operator, or NULL. */
-const float *tort_cpu_residual(const tort_call *call, const tort_epilogue *epilogue);
+const void *tort_cpu_residual(const tort_call *call, const tort_epilogue *epilogue);
 
 /* Returns element i of a tensor as a float. */
 float tort_cpu_number(const tort_tensor *tensor, int64_t i);

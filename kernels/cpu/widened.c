@@ -17,22 +17,27 @@ typedef struct float_view {
     tort_info inputs[TORT_WIDENED_INPUTS], outputs[TORT_WIDENED_OUTPUTS];
 } float_view;
 
-static void see_floats(const tort_info *infos, int32_t count, tort_info *seen) {
+/* `left`: infos that stay as they are. */
+static void see_floats(const tort_info *infos, int32_t count, uint32_t left, tort_info *seen) {
     for (int32_t i = 0; i < count; i++) {
         seen[i] = infos[i];
-        if (!tort_is_half(infos[i].type)) continue;
+        if (!tort_is_half(infos[i].type) || left >> i & 1) continue;
         seen[i].type = TORT_FLOAT;
         seen[i].data = NULL; /* its contents are halves, not floats */
     }
 }
 
-static void open_view(const tort_node_view *node, float_view *view) {
+static void see_node(const tort_node_view *node, uint32_t left, float_view *view) {
     view->node = *node;
     view->node.kernel = node->kernel->of;
     view->node.inputs = view->inputs;
     view->node.outputs = view->outputs;
-    see_floats(node->inputs, node->input_count, view->inputs);
-    see_floats(node->outputs, node->output_count, view->outputs);
+    see_floats(node->inputs, node->input_count, left, view->inputs);
+    see_floats(node->outputs, node->output_count, left ? 1 : 0, view->outputs);
+}
+
+static void open_view(const tort_node_view *node, float_view *view) {
+    see_node(node, node->kernel->of->halves, view);
 }
 
 static bool takes_halves(const tort_node_view *node) {
@@ -55,7 +60,7 @@ static tort_verdict claim_widened(const tort_target *target, const tort_node_vie
                        TORT_WIDENED_INPUTS, TORT_WIDENED_OUTPUTS);
     const tort_verdict verdict = tort_cpu_claim_processor(target);
     if (verdict.code != TORT_YES || !row->claim) return verdict;
-    open_view(node, &view);
+    see_node(node, 0, &view);
     return row->claim(target, &view.node);
 }
 
@@ -96,7 +101,7 @@ static tort_status arrange_node(const tort_target *target, const tort_node_view 
     list_tensors(node->outputs, node->output_count, known.outputs);
     tort_status status = pack_of_row(target, view, &w->row_bytes, &w->consumed, error);
     if (status) return status;
-    w->constants = constants_of(node, w->consumed);
+    w->constants = constants_of(node, w->consumed) & ~w->row->halves;
     return tort_widened_arrange(w, known.inputs, known.outputs) ? TORT_OK : tort_out_of_memory(error, SIZE_MAX);
 }
 

@@ -49,7 +49,7 @@ static bool put_input(tort_widened *w, const operands *given, int32_t i) {
     if (!tort_present(tensor)) return true;
     if (!count_elements(w->row, tensor, listed, &operand->count)) return false;
     operand->tiled = w->tiles && listed && tort_same_shape(tensor, &given->outputs[0]);
-    if (!tort_is_half(tensor->type) || w->consumed >> i & 1) return true;
+    if (!tort_is_half(tensor->type) || (w->consumed | w->row->halves) >> i & 1) return true;
     if (!(w->constants >> i & 1)) return put_in_scratch(w, operand);
     operand->place = TORT_WIDENED_PACKED;
     return put(operand, &w->packed_bytes, operand->count);
@@ -75,7 +75,7 @@ static bool put_output(tort_widened *w, const operands *given, int32_t i) {
     *operand = (tort_widened_operand){.place = TORT_WIDENED_AS_IT_IS, .tiled = w->tiles};
     if (!tort_present(tensor)) return true;
     if (!count_elements(w->row, tensor, w->row->layout.outputs >> i & 1, &operand->count)) return false;
-    if (!tort_is_half(tensor->type)) return true;
+    if (!tort_is_half(tensor->type) || (i == 0 && w->row->halves)) return true;
     return (i == 0 && take_over(w, given, operand)) || put_in_scratch(w, operand);
 }
 

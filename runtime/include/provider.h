@@ -141,6 +141,9 @@ typedef struct tort_kernel {
     /* Output 0 is input 0 in another number format, with scale input 1 and zero point input 2: callers of a compiled
      * model may have the other format. */
     bool border;
+    /* Inputs that the row reads as float16 or bfloat16 itself, in the place of floats; then it writes output 0 so, too.
+     * Its provider's widening leaves them as they are. */
+    uint32_t halves;
     /* Set by the core, see tort_provider.widening: the row that this one runs for other types; NULL: none. */
     const struct tort_kernel *of;
 } tort_kernel;
