@@ -301,7 +301,7 @@ typedef struct concat_job {
 
 /* Copies pixels first..first+count of image n from all parts. */
 static void join_pixels(const concat_job *job, int64_t n, int64_t first, int64_t count) {
-    const size_t pixel = TORT_LANES * sizeof(float);
+    const size_t pixel = TORT_LANES * (size_t)tort_type_bits(job->call->outputs[0].type) / 8;
     char *to = (char *)job->call->outputs[0].data + (size_t)(n * job->blocks * job->pixels + first) * pixel;
     for (int32_t i = 0; i < job->call->input_count; i++) {
         const tort_tensor *part = &job->call->inputs[i];
@@ -354,7 +354,7 @@ const tort_kernel tort_cpu_blocked_channels[] = {
     AVERAGE("GlobalAveragePool", "global_average_pool_blocked", claim_average, KEPT, 1),
     AVERAGE("ReduceMean", "mean_blocked", claim_mean, KEPT, 1),
     AVERAGE("ReduceMean", "mean_blocked_to_list", claim_mean, DROPPED, 0),
-    {"", "Concat", "concat_blocked", .claim = claim_concat, .run = run_concat,
+    {"", "Concat", "concat_blocked", .claim = claim_concat, .run = run_concat, .halves = UINT32_MAX,
      .layout = {TORT_BLOCKED, .inputs = UINT32_MAX, .outputs = 1, .follows = true}},
     {.op = NULL},
 };

@@ -161,11 +161,41 @@ static void window_part(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-static void start_window(window_job *job, const tort_call *call, const tort_sliding *window) {
+/* ---- halves ------------------------------------------------------------------------------------------------------ */
+
+/* Chooses how many rows of outputs are made at once where x and y are halves. Returns false on overflow. */
+static bool start_halves(window_job *job, tort_type type) {
+    const tort_blocked_shape *s = &job->shape;
+    const int64_t row = tort_max(1, s->input[2] * TORT_LANES), reach = (s->kernel[1] - 1) * s->dilations[1] + 1;
+    int64_t outputs, floats;
+    if (!tort_is_half(type)) return true;
+    job->strip = tort_max(1, (STRIP_FLOATS / row - reach) / s->strides[1] + 1);
+    const int64_t rows = tort_min(s->input[1], (job->strip - 1) * s->strides[1] + reach);
+    if (__builtin_mul_overflow(rows, row, &floats) || __builtin_mul_overflow(2 * TORT_LANES, s->output[2], &outputs) ||
+        __builtin_add_overflow(floats, outputs, &floats))
+        return false;
+    job->buffer_floats = floats;
+    return true;
+}
+
+/* Adds to scratch what the threads need for halves. Returns false on overflow. */
+static bool reserve_halves(const tort_target *target, const tort_sliding *window, tort_type type, size_t *scratch) {
+    window_job job = {0};
+    int64_t floats;
+    tort_blocked_shape_init(&job.shape, window);
+    return start_halves(&job, type) && !__builtin_mul_overflow(job.buffer_floats, (int64_t)target->threads, &floats) &&
+           tort_cpu_reserve_floats(scratch, floats);
+}
+
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
+
+/* `buffers`: what reserve_halves has reserved. Returns false on overflow. */
+static bool start_window(window_job *job, const tort_call *call, const tort_sliding *window, void *buffers) {
     const tort_cpu_device *device = call->device;
     tort_blocked_shape_init(&job->shape, window);
     job->call = call;
     job->simd = device->simd;
+    job->buffers = buffers;
     job->type = call->inputs[0].type;
     job->x = call->inputs[0].data;
     job->y = call->outputs[0].data;
@@ -176,6 +206,7 @@ static void start_window(window_job *job, const tort_call *call, const tort_slid
                                         .weight_row = job->shape.kernel[2] * TORT_LANES,
                                         .scale = 1};
     tort_simd_bounds(NULL, &job->window.bounds);
+    return start_halves(job, job->type);
 }
 
 /* Shares rows among threads as convolutions do, so that a thread finds its earlier results in its own cache; if rows
@@ -242,33 +273,14 @@ static tort_status prepare_depthwise(tort_prepare *prepare) {
     return TORT_OK;
 }
 
-/* Chooses how many rows of outputs are made at once where x and y are halves. Returns false on overflow. */
-static bool start_halves(window_job *job, tort_type type) {
-    const tort_blocked_shape *s = &job->shape;
-    const int64_t row = tort_max(1, s->input[2] * TORT_LANES), reach = (s->kernel[1] - 1) * s->dilations[1] + 1;
-    int64_t outputs, floats;
-    if (!tort_is_half(type)) return true;
-    job->strip = tort_max(1, (STRIP_FLOATS / row - reach) / s->strides[1] + 1);
-    const int64_t rows = tort_min(s->input[1], (job->strip - 1) * s->strides[1] + reach);
-    if (__builtin_mul_overflow(rows, row, &floats) || __builtin_mul_overflow(2 * TORT_LANES, s->output[2], &outputs) ||
-        __builtin_add_overflow(floats, outputs, &floats))
-        return false;
-    job->buffer_floats = floats;
-    return true;
-}
-
 static tort_status size_depthwise(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                   tort_error *error) {
     const tort_conv_params *p = node->params;
-    window_job job = {0};
-    int64_t floats;
     *scratch = 0;
-    tort_blocked_shape_init(&job.shape, &p->window);
-    if (tort_cpu_reserve_floats(scratch, p->channels + TORT_LANES) && start_halves(&job, node->inputs[0].type) &&
-        !__builtin_mul_overflow(job.buffer_floats, (int64_t)target->threads, &floats) &&
-        tort_cpu_reserve_floats(scratch, floats))
-        return TORT_OK;
-    return tort_out_of_memory(error, SIZE_MAX);
+    return tort_cpu_reserve_floats(scratch, p->channels + TORT_LANES) &&
+                   reserve_halves(target, &p->window, node->inputs[0].type, scratch)
+               ? TORT_OK
+               : tort_out_of_memory(error, SIZE_MAX);
 }
 
 static tort_status run_depthwise(const tort_call *call) {
@@ -276,13 +288,11 @@ static tort_status run_depthwise(const tort_call *call) {
     const tort_tensor *bias = tort_call_input(call, 2);
     window_job job = {.weights = call->packed, .residual = tort_cpu_residual(call, &p->epilogue)};
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    start_window(&job, call, &p->window);
-    if (!start_halves(&job, job.type)) return tort_out_of_memory(call->error, SIZE_MAX);
-    job.loop = job.simd->blocked_sum;
-    job.epilogue = tort_simd_bounds(&p->epilogue, &job.window.bounds) ? NULL : &p->epilogue;
     char *scratch = call->scratch;
     float *whole = tort_cpu_take(&scratch, (size_t)(p->channels + TORT_LANES) * sizeof *whole);
-    job.buffers = (float *)(void *)scratch;
+    if (!start_window(&job, call, &p->window, scratch)) return tort_out_of_memory(call->error, SIZE_MAX);
+    job.loop = job.simd->blocked_sum;
+    job.epilogue = tort_simd_bounds(&p->epilogue, &job.window.bounds) ? NULL : &p->epilogue;
     if (bias) {
         memset(whole, 0, (size_t)(job.blocks * TORT_LANES) * sizeof *whole);
         memcpy(whole, bias->data, (size_t)p->channels * sizeof *whole);
@@ -300,11 +310,19 @@ static tort_verdict claim_pool(const tort_target *target, const tort_node_view *
     return claim_picture(target, node, &p->window, p->channels);
 }
 
+static tort_status size_pool(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                             tort_error *error) {
+    const tort_pool_params *p = node->params;
+    *scratch = 0;
+    return reserve_halves(target, &p->window, node->inputs[0].type, scratch) ? TORT_OK
+                                                                             : tort_out_of_memory(error, SIZE_MAX);
+}
+
 static tort_status run_max_pool(const tort_call *call) {
     const tort_pool_params *p = call->params;
     window_job job = {0};
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    start_window(&job, call, &p->window);
+    if (!start_window(&job, call, &p->window, call->scratch)) return tort_out_of_memory(call->error, SIZE_MAX);
     job.loop = job.simd->blocked_maximum;
     run_window(call, &job, p->batch);
     return TORT_OK;
@@ -314,7 +332,7 @@ static tort_status run_average_pool(const tort_call *call) {
     const tort_pool_params *p = call->params;
     window_job job = {.average = p};
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    start_window(&job, call, &p->window);
+    if (!start_window(&job, call, &p->window, call->scratch)) return tort_out_of_memory(call->error, SIZE_MAX);
     job.loop = job.simd->blocked_sum;
     run_window(call, &job, p->batch);
     return TORT_OK;
@@ -329,8 +347,8 @@ static tort_status run_average_pool(const tort_call *call) {
     }
 #define POOL(op_, name_, claim_, run_)                                                                                 \
     {                                                                                                                  \
-        .domain = "", .op = op_, .name = name_, .claim = claim_, .run = run_, .layout.id = TORT_BLOCKED,               \
-        .layout.inputs = 1, .layout.outputs = 1                                                                        \
+        .domain = "", .op = op_, .name = name_, .claim = claim_, .size = size_pool, .run = run_, .halves = 1,          \
+        .layout.id = TORT_BLOCKED, .layout.inputs = 1, .layout.outputs = 1                                             \
     }
 
 const tort_kernel tort_cpu_blocked_window[] = {
