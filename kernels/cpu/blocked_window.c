@@ -1,7 +1,8 @@
 /* blocked_window.c - depthwise Conv, MaxPool and AveragePool in fp32 over blocks of channels (blocked.h).
  *
  * A window that reaches beyond the picture is cut there. In a row of outputs, the first and last ones, whose windows
- * are cut, are made one by one, all others in one call. Read next: simd/blocked_window.c. */
+ * are cut, are made one by one, all others in one call. Halves are widened a strip of rows at a time, which then is in
+ * the L2 cache, and rounded row by row. Read next: simd/blocked_window.c. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/halves.h"

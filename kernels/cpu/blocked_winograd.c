@@ -10,6 +10,7 @@
  * Weights take four times their bytes (36 for 9), so layers with more weights than pixels do not use it. The rounding
  * error is two or three times that of a direct convolution (root mean square against the plain loop, measured with 128
  * channels).
+ * Halves are widened and rounded a row of tiles at a time, next to the transforms.
  * Read first: blocked_conv.c.
  * Read next: simd/winograd.c. */
 #include "kernels/cpu/blocked_winograd.h"

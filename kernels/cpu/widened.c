@@ -1,10 +1,10 @@
 /* widened.c - runs nodes of float16 and bfloat16 by the rows for float: inputs are widened, the row runs, and its
  * outputs are rounded. That is how these types are defined here: computed in float, rounded once at the end.
  *
- * A row that refuses with NO_TYPE is asked again with floats in place of halves, so no kernel is written twice.
- * Constants are widened when they are prepared; a row that runs element by element runs tile by tile, so that floats
- * stay in the L1 cache. At least one input must be a half: results from larger types would be rounded twice. Read
- * next: widened.h, halves.h. */
+ * A row that refuses with NO_TYPE is asked again with floats in place of halves, so no kernel is written twice; one
+ * that reads halves itself (tort_kernel.halves) is handed those as they are. Constants are widened when they are
+ * prepared; a row that runs element by element runs tile by tile, so that floats stay in the L1 cache. At least one
+ * input must be a half: results from larger types would be rounded twice. Read next: widened.h, halves.h. */
 #include "kernels/cpu/widened.h"
 #include "runtime/core/base/memory.h"
 
