@@ -162,6 +162,23 @@ typedef struct element_row {
     int64_t first, base, axis_size, stride, step;
 } element_row;
 
+/* Words of one row along the last axis, where the compiler knows the type of its indices. Returns true if an index is
+ * outside of the axis. */
+__attribute__((always_inline)) static inline bool gather_words(tort_type type, const tort_tensor *given,
+                                                               const element_row *r, const uint32_t *from, int64_t at,
+                                                               int64_t count, uint32_t *to) {
+    const tort_tensor indices = {.type = type, .data = given->data};
+    const int64_t size = r->axis_size;
+    bool beyond = false;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t index = tort_index_at(&indices, at + i);
+        index += index < 0 ? size : 0;
+        beyond |= (uint64_t)index >= (uint64_t)size;
+        to[i] = from[tort_index_within(index, size)];
+    }
+    return beyond;
+}
+
 static void gather_part(const elements_task *task, const element_row *row, int64_t begin, int64_t end) {
     const tort_tensor indices = task->call->inputs[1];
     const element_row r = *row;
@@ -169,14 +186,10 @@ static void gather_part(const elements_task *task, const element_row *row, int64
     char *to = (char *)task->call->outputs[0].data + (size_t)r.first * task->size;
     if (task->size == sizeof(uint32_t) && r.stride == 1 && r.step == 0) { /* along the last axis */
         const uint32_t *from = (const uint32_t *)(const void *)data + r.base;
-        uint32_t *words = (uint32_t *)(void *)to;
-        bool beyond = false;
-        for (int64_t i = begin; i < end; i++) {
-            int64_t index = tort_index_at(&indices, r.first + i);
-            index += index < 0 ? r.axis_size : 0;
-            beyond |= (uint64_t)index >= (uint64_t)r.axis_size;
-            words[i] = from[tort_index_within(index, r.axis_size)];
-        }
+        uint32_t *words = (uint32_t *)(void *)to + begin;
+        const bool beyond = indices.type == TORT_INT32
+                                ? gather_words(TORT_INT32, &indices, row, from, r.first + begin, end - begin, words)
+                                : gather_words(TORT_INT64, &indices, row, from, r.first + begin, end - begin, words);
         if (beyond && task->beyond) atomic_store(task->beyond, true);
         return;
     }
