@@ -190,3 +190,23 @@ bool tort_bands_next_planes(const tort_bands *b, void *buffer, tort_band *band) 
 int64_t tort_bands_together(const tort_bands *bands, const tort_band *band, int64_t row) {
     return tort_min(bands->together, band->rows - row);
 }
+
+tort_cpu_split tort_bands_split(const tort_bands *bands, int64_t blocks, int32_t threads) {
+    const tort_blocked_shape *s = &bands->shape;
+    const tort_cpu_products products = {
+        .pixels = bands->rows, .filters = blocks, .pixel_cost = 1, .filter_cost = (s->kernel[1] - 1) * s->dilations[1]};
+    return tort_cpu_split_of(&products, threads);
+}
+
+void tort_bands_each(const tort_bands *bands, int64_t blocks, const tort_cpu_split *split, int64_t part, void *buffer,
+                     void (*make)(const void *job, const tort_band *band, void *room), const void *job, void *room) {
+    int64_t first, last, block, end_block;
+    tort_band b;
+    tort_cpu_share(bands->rows, 1, part % split->pixel_parts, split->pixel_parts, &first, &last);
+    tort_cpu_share(blocks, 1, part / split->pixel_parts, split->filter_parts, &block, &end_block);
+    for (; block < end_block && tort_call_goes_on(bands->call, 0); block++) {
+        const int64_t at = block * bands->rows;
+        for (int64_t row = first; tort_bands_next(bands, at + row, at + last, buffer, &b); row += b.rows)
+            make(job, &b, room);
+    }
+}

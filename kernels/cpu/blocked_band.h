@@ -67,6 +67,12 @@ bool tort_bands_next(const tort_bands *bands, int64_t at, int64_t last, void *bu
 /* Moves a band to the next planes of the same rows; false if those were the last planes, or the run
  * has ended. */
 bool tort_bands_next_planes(const tort_bands *bands, void *buffer, tort_band *band);
+/* Bands of one block of channels, where `blocks` blocks of the whole batch count as images: splits them among threads
+ * by rows, and by blocks. The cost of a block is the rows that two parts both see, and both copy. */
+tort_cpu_split tort_bands_split(const tort_bands *bands, int64_t blocks, int32_t threads);
+/* Calls `make` for each band of such a part; `room` is the part's memory besides the buffer. */
+void tort_bands_each(const tort_bands *bands, int64_t blocks, const tort_cpu_split *split, int64_t part, void *buffer,
+                     void (*make)(const void *job, const tort_band *band, void *room), const void *job, void *room);
 /* Returns how many rows of the band, from `row` on, are one long row. */
 int64_t tort_bands_together(const tort_bands *bands, const tort_band *band, int64_t row);
 

@@ -123,16 +123,6 @@ static bool start_job(depthwise_job *job, const tort_conv_params *p, const tort_
            !__builtin_add_overflow(job->quad_bytes, job->bands.buffer, &job->part_bytes);
 }
 
-/* Splits the work; the cost of a filter is the rows that two parts both see, and both turn into quads. */
-static void share(depthwise_job *job, int32_t threads) {
-    const tort_blocked_shape *s = &job->bands.shape;
-    const tort_cpu_products products = {.pixels = job->bands.rows,
-                                        .filters = job->params->batch * tort_blocks(job->params->channels),
-                                        .pixel_cost = 1,
-                                        .filter_cost = (s->kernel[1] - 1) * s->dilations[1]};
-    job->split = tort_cpu_split_of(&products, threads);
-}
-
 /* Reserves the parts of scratch in their order: biases, factors, the threads' bands. */
 static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
     const tort_conv_params *p = node->params;
@@ -187,12 +177,13 @@ static void make_row(const depthwise_job *job, const tort_depthwise_bytes *first
 }
 
 /* Makes a band of a block; b->n counts the blocks of the whole batch. */
-static void make_band(const depthwise_job *job, const tort_band *b, uint8_t *quads) {
+static void make_band(const void *arg, const tort_band *b, void *room) {
+    const depthwise_job *job = arg;
+    uint8_t *quads = room;
     const tort_bands *bands = &job->bands;
     const tort_blocked_shape *s = &bands->shape;
     const int64_t blocks = tort_blocks(job->params->channels), block = b->n % blocks, length = bands->row_length;
-    const int64_t rows =
-        bands->flat ? b->rows : (b->rows - 1) * s->strides[1] + (s->kernel[1] - 1) * s->dilations[1] + 1;
+    const int64_t rows = (b->rows - 1) * s->strides[1] + (s->kernel[1] - 1) * s->dilations[1] + 1;
     const int64_t together = bands->together, work = tort_work(bands->pitch, QUAD, 1);
     for (int64_t r = 0; r < rows && tort_piece_goes_on(job->call, r, work); r++)
         job->device->bytes->quads((const uint8_t *)b->x + r * bands->pitch, bands->band_columns,
@@ -213,17 +204,10 @@ static void make_band(const depthwise_job *job, const tort_band *b, uint8_t *qua
 
 static void depthwise_part(void *arg, int64_t begin, int64_t end) {
     const depthwise_job *job = arg;
-    const int64_t blocks = job->params->batch * tort_blocks(job->params->channels), rows = job->bands.rows;
+    const int64_t blocks = job->params->batch * tort_blocks(job->params->channels);
     for (int64_t part = begin; part < end; part++) {
-        uint8_t *quads = job->buffers + part * job->part_bytes, *buffer = quads + job->quad_bytes;
-        int64_t first, last, block, end_block;
-        tort_band b;
-        tort_cpu_share(rows, 1, part % job->split.pixel_parts, job->split.pixel_parts, &first, &last);
-        tort_cpu_share(blocks, 1, part / job->split.pixel_parts, job->split.filter_parts, &block, &end_block);
-        for (; block < end_block && tort_call_goes_on(job->call, 0); block++)
-            for (int64_t row = first; tort_bands_next(&job->bands, block * rows + row, block * rows + last, buffer, &b);
-                 row += b.rows)
-                make_band(job, &b, quads);
+        uint8_t *quads = job->buffers + part * job->part_bytes;
+        tort_bands_each(&job->bands, blocks, &job->split, part, quads + job->quad_bytes, make_band, job, quads);
     }
 }
 
@@ -250,7 +234,7 @@ static tort_status run(const tort_call *call) {
     char *scratch = call->scratch;
     if (tort_count(y) == 0) return TORT_OK;
     if (!start_job(&job, p, device->bytes, call->inputs[0].type)) return tort_out_of_memory(call->error, SIZE_MAX);
-    share(&job, device->threads);
+    job.split = tort_bands_split(&job.bands, p->batch * tort_blocks(p->channels), device->threads);
     int32_t *biases = tort_cpu_take(&scratch, (size_t)lanes * sizeof *biases);
     float *factors = tort_cpu_take(&scratch, (size_t)lanes * sizeof *factors);
     memset(factors, 0, (size_t)lanes * sizeof *factors);

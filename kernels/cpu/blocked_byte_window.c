@@ -137,7 +137,9 @@ static void finish_slowly(const depthwise_job *job, const float *sums, int64_t b
 }
 
 /* Makes a band of a block; b->n counts the blocks of the whole batch. */
-static void make_band(const depthwise_job *job, const tort_band *b, float *sums) {
+static void make_band(const void *arg, const tort_band *b, void *room) {
+    const depthwise_job *job = arg;
+    float *sums = room;
     const tort_blocked_shape *s = &job->bands.shape;
     const int64_t blocks = tort_blocks(job->params->channels), block = b->n % blocks, length = job->bands.row_length;
     tort_blocked_window w = {.x_step = s->strides[2] * TORT_LANES,
@@ -166,34 +168,16 @@ static void make_band(const depthwise_job *job, const tort_band *b, float *sums)
     }
 }
 
-/* Splits the work; the cost of a filter is the rows that two parts both see, and both widen. */
-static void share(depthwise_job *job, int32_t threads) {
-    const tort_blocked_shape *s = &job->bands.shape;
-    const tort_cpu_products products = {.pixels = job->bands.rows,
-                                        .filters = job->params->batch * tort_blocks(job->params->channels),
-                                        .pixel_cost = 1,
-                                        .filter_cost = (s->kernel[1] - 1) * s->dilations[1]};
-    job->split = tort_cpu_split_of(&products, threads);
-}
-
 static int32_t parts_of(const depthwise_job *job) {
     return job->split.pixel_parts * job->split.filter_parts;
 }
 
 static void depthwise_part(void *arg, int64_t begin, int64_t end) {
     const depthwise_job *job = arg;
-    const int64_t blocks = job->params->batch * tort_blocks(job->params->channels), rows = job->bands.rows;
-    for (int64_t part = begin; part < end; part++) {
-        float *buffer = job->buffers + part * job->bands.buffer, *sums = job->sums + part * job->row_floats;
-        int64_t first, last, block, end_block;
-        tort_band b;
-        tort_cpu_share(rows, 1, part % job->split.pixel_parts, job->split.pixel_parts, &first, &last);
-        tort_cpu_share(blocks, 1, part / job->split.pixel_parts, job->split.filter_parts, &block, &end_block);
-        for (; block < end_block && tort_call_goes_on(job->call, 0); block++)
-            for (int64_t row = first; tort_bands_next(&job->bands, block * rows + row, block * rows + last, buffer, &b);
-                 row += b.rows)
-                make_band(job, &b, sums);
-    }
+    const int64_t blocks = job->params->batch * tort_blocks(job->params->channels);
+    for (int64_t part = begin; part < end; part++)
+        tort_bands_each(&job->bands, blocks, &job->split, part, job->buffers + part * job->bands.buffer, make_band, job,
+                        job->sums + part * job->row_floats);
 }
 
 /* ---- its operands ------------------------------------------------------------------------------------------------ */
@@ -235,11 +219,12 @@ static void take_operands(const tort_call *call, depthwise_job *job, char *scrat
 }
 
 static tort_status run_depthwise(const tort_call *call) {
+    const tort_conv_params *p = call->params;
     const tort_cpu_device *device = call->device;
     depthwise_job job = {.call = call, .made = call->outputs[0].data};
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    if (!start_job(&job, call->params, device->simd)) return tort_out_of_memory(call->error, SIZE_MAX);
-    share(&job, device->threads);
+    if (!start_job(&job, p, device->simd)) return tort_out_of_memory(call->error, SIZE_MAX);
+    job.split = tort_bands_split(&job.bands, p->batch * tort_blocks(p->channels), device->threads);
     take_operands(call, &job, call->scratch);
     job.bands.call = call;
     job.bands.x = call->inputs[0].data;

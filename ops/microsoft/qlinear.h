@@ -38,7 +38,7 @@ void tort_qlinear_leaky_relu_table(const tort_call *call, uint8_t *table);
  * steps below the largest. */
 void tort_linear_powers(float scale, uint32_t *powers);
 
-/* What all lanes of a QLinearSoftmax have in common. */
+/* Constants of a QLinearSoftmax, the same for all of its lanes. */
 typedef struct tort_softmax_bytes {
     uint8_t flip;                /* makes the bytes of int8 ascend like those of uint8 */
     uint32_t powers[511];        /* the last, of 0, repeats for elements that have come to be above the largest */
