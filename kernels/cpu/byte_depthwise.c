@@ -181,7 +181,8 @@ static void make_sums(const filter *f, const float *source, float *sums, int64_t
                                .count = f->job->layout.positions,
                                .bias = f->slow ? 0 : bias,
                                .bounds = {-INFINITY, INFINITY}};
-    tort_weighted_sum(f->job->call, f->job->simd, sums, count, source, &sum);
+    const tort_window_rows row = {.out = sums, .source = source, .rows = 1, .width = count};
+    tort_window(f->job->call, f->job->simd, f->job->simd->weighted_sum, &row, &sum);
 }
 
 /* Requantizes sums. If slow, sums are converted to int32 in their place first. */

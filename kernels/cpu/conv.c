@@ -263,14 +263,15 @@ static tort_status size_depthwise(const tort_target *target, const tort_node_vie
     return tort_planes_size(target, &p->window, scratch, error);
 }
 
-static void filter_outputs(const void *arg, int64_t filter, float *out, int64_t width, const float *source) {
+static void filter_outputs(const void *arg, int64_t filter, const tort_window_rows *rows) {
     const depthwise_job *job = arg;
     const tort_weighted sum = {.offsets = job->offsets,
                                .weights = job->weights + filter * job->planes.kernel_size,
                                .count = job->planes.kernel_size,
+                               .shared = tort_planes_shared(&job->planes),
                                .bias = job->bias ? job->bias[filter] : 0,
                                .bounds = job->bounds};
-    tort_weighted_sum(job->call, job->simd, out, width, source, &sum);
+    tort_window(job->call, job->simd, job->simd->weighted_sum, rows, &sum);
 }
 
 static void finish_outputs(const void *arg, float *out, int64_t count) {

@@ -6,7 +6,7 @@
 
 #define COLUMNS (1 << 20) /* of a product of one row at a time */
 #define ROWS 4            /* of a matrix that row_product and row_dots take at a time */
-#define VECTORS 4         /* of outputs that weighted_sum and maximum make at a time */
+#define VECTORS 4         /* of outputs that weighted_sum and maximum make at a time, at most */
 #define SPANS 4096        /* of blocked_tile at a time */
 
 /* Returns how many items of `work` nanoseconds make a piece, in whole units. */
@@ -35,32 +35,25 @@ void tort_row_dots(const tort_call *call, const tort_simd *simd, float *y, int64
     }
 }
 
-void tort_weighted_sum(const tort_call *call, const tort_simd *simd, float *out, int64_t width, const float *source,
-                       const tort_weighted *weighted) {
+void tort_window(const tort_call *call, const tort_simd *simd, tort_window_loop *loop, const tort_window_rows *rows,
+                 const tort_weighted *weighted) {
     const int64_t unit = VECTORS * simd->width;
-    if (width <= unit || tort_work(width, weighted->count, 1) >> TORT_PIECE_BITS == 0) {
-        simd->weighted_sum(out, width, source, weighted);
+    if (tort_work(rows->width, weighted->count, rows->rows) >> TORT_PIECE_BITS == 0) {
+        loop(rows, weighted);
         return;
     }
     const int64_t outputs = items_at_once(tort_work(weighted->count, 1, 1), unit);
-    for (int64_t x = 0; x < width; x += outputs) {
-        if (x > 0 && !tort_call_goes_on(call, 0)) return;
-        simd->weighted_sum(out + x, tort_min(outputs, width - x), source + x, weighted);
-    }
-}
-
-void tort_maximum(const tort_call *call, const tort_simd *simd, float *out, int64_t width, const float *source,
-                  const int64_t *offsets, int64_t count) {
-    const int64_t unit = VECTORS * simd->width;
-    if (width <= unit || tort_work(width, count, 1) >> TORT_PIECE_BITS == 0) {
-        simd->maximum(out, width, source, offsets, count);
-        return;
-    }
-    const int64_t outputs = items_at_once(tort_work(count, 1, 1), unit);
-    for (int64_t x = 0; x < width; x += outputs) {
-        if (x > 0 && !tort_call_goes_on(call, 0)) return;
-        simd->maximum(out + x, tort_min(outputs, width - x), source + x, offsets, count);
-    }
+    for (int64_t h = 0; h < rows->rows; h++)
+        for (int64_t x = 0; x < rows->width; x += outputs) {
+            if (h + x > 0 && !tort_call_goes_on(call, 0)) return;
+            tort_weighted some = *weighted;
+            if (some.row_divisors) some.row_divisors += h, some.column_divisors += x;
+            loop(&(tort_window_rows){.out = rows->out + h * rows->out_pitch + x,
+                                     .source = rows->source + h * rows->pitch + x,
+                                     .rows = 1,
+                                     .width = tort_min(outputs, rows->width - x)},
+                 &some);
+        }
 }
 
 void tort_blocked_windows(const tort_call *call, const tort_simd *simd, void (*loop)(const tort_blocked_window *window),

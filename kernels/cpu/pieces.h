@@ -31,10 +31,9 @@ void tort_row_product(const tort_call *call, const tort_simd *simd, float *y, in
                       const float *b, int64_t b_stride, const float *column_bias);
 void tort_row_dots(const tort_call *call, const tort_simd *simd, float *y, int64_t n, const float *a, int64_t k,
                    const float *b, int64_t b_stride, float scale);
-void tort_weighted_sum(const tort_call *call, const tort_simd *simd, float *out, int64_t width, const float *source,
-                       const tort_weighted *weighted);
-void tort_maximum(const tort_call *call, const tort_simd *simd, float *out, int64_t width, const float *source,
-                  const int64_t *offsets, int64_t count);
+/* loop: weighted_sum or maximum. */
+void tort_window(const tort_call *call, const tort_simd *simd, tort_window_loop *loop, const tort_window_rows *rows,
+                 const tort_weighted *weighted);
 /* The same of rows of any length. Read next: long_rows.c. */
 float tort_row_sum(const tort_call *call, const tort_simd *simd, const float *x, int64_t n, float shift, bool squared);
 void tort_shift_row(const tort_call *call, const tort_simd *simd, const float *x, float *y, int64_t n, float mean,

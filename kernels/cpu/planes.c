@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#define SHORT_ROW 64     /* outputs; longer rows are made one by one */
 #define STORED (1 << 20) /* floats of planes between which a run may end */
 
 /* Flattens an image to one long row, if windows see single consecutive elements without padding. */
@@ -102,12 +101,12 @@ int32_t tort_planes_runs(const tort_planes *p, int64_t first, int32_t columns, t
 
 /* ---- single channels --------------------------------------------------------------------------------------------- */
 
-static int64_t stored_floats(const tort_planes *p) {
+int64_t tort_planes_buffer(const tort_planes *p) {
     return tort_round_up(p->plane + TORT_PLANE_TAIL, 16);
 }
 
-int64_t tort_planes_buffer(const tort_planes *p) {
-    return stored_floats(p) + tort_round_up(p->output[1] * p->length[2] + TORT_PLANE_TAIL, 16);
+int64_t tort_planes_shared(const tort_planes *p) {
+    return p->kernel[0] == 1 && p->phases[1] == 1 && p->dilations[1] == 1 ? p->kernel[1] : 0;
 }
 
 tort_status tort_planes_size(const tort_target *target, const tort_sliding *window, size_t *scratch,
@@ -132,27 +131,20 @@ void tort_planes_store(const tort_call *call, const tort_planes *p, const float 
 }
 
 void tort_planes_each(const tort_call *call, const tort_planes *p, tort_planes_body body, tort_planes_finish finish,
-                      const void *arg, int64_t channel, float *buffer, float *out) {
-    const int64_t rows = p->output[1], width = p->output[2], pitch = p->length[2];
-    const bool at_once = width < SHORT_ROW && pitch <= 2 * width + TORT_PLANE_TAIL;
-    const int64_t row_work = tort_work(width, p->kernel_size, 1), work = tort_work(rows * width, p->kernel_size, 1);
-    float *wide = buffer + stored_floats(p);
-    for (int64_t d = 0; d < p->output[0] && tort_piece_goes_on(call, d, work); d++) {
-        const float *source = buffer + tort_planes_row(p, d * rows);
-        float *to = out + d * rows * width;
-        if (!at_once) {
-            for (int64_t h = 0, done = 0; h < rows && tort_piece_goes_on(call, h, row_work); h++) {
-                body(arg, channel, to + h * width, width, source + h * pitch);
-                const int64_t made = (h + 1) * width;
-                if (!finish || (made - done < FINISHED && h + 1 < rows)) continue;
-                finish(arg, to + done, made - done);
-                done = made;
-            }
-            continue;
+                      const void *arg, int64_t channel, const float *buffer, float *out) {
+    const int64_t rows = p->output[1], width = p->output[2];
+    const int64_t some = tort_max(1, tort_min(rows, FINISHED / width));
+    const int64_t some_work = tort_work(some * width, p->kernel_size, 1);
+    const int64_t work = tort_work(rows * width, p->kernel_size, 1);
+    for (int64_t d = 0; d < p->output[0] && tort_piece_goes_on(call, d, work); d++)
+        for (int64_t h = 0; h < rows && tort_piece_goes_on(call, h / some, some_work); h += some) {
+            const tort_window_rows made = {.out = out + (d * rows + h) * width,
+                                           .source = buffer + tort_planes_row(p, d * rows + h),
+                                           .rows = tort_min(some, rows - h),
+                                           .width = width,
+                                           .out_pitch = width,
+                                           .pitch = p->length[2]};
+            body(arg, channel, &made);
+            if (finish) finish(arg, made.out, made.rows * width);
         }
-        body(arg, channel, wide, (rows - 1) * pitch + width, source);
-        for (int64_t h = 0; h < rows; h++)
-            for (int64_t x = 0; x < width; x++) to[h * width + x] = wide[h * pitch + x];
-        if (finish) finish(arg, to, rows * width);
-    }
 }

@@ -10,7 +10,7 @@
 #include "kernels/cpu/cpu.h"
 #include "ops/sliding.h"
 
-#define TORT_PLANE_TAIL 16 /* floats behind the last plane that vectors may read: the widest vector */
+#define TORT_PLANE_TAIL 32 /* floats behind the last plane that may be read: two of the widest vectors */
 
 /* Axes are depth, height, width; missing leading axes have the size 1. */
 typedef struct tort_planes {
@@ -50,20 +50,20 @@ void tort_planes_store(const tort_call *call, const tort_planes *planes, const f
 
 /* ---- filters and pools of single channels ---- */
 
-/* Makes `width` outputs from source. arg is the caller's. */
-typedef void (*tort_planes_body)(const void *arg, int64_t channel, float *out, int64_t width, const float *source);
+/* Makes rows of outputs. arg is the caller's. */
+typedef void (*tort_planes_body)(const void *arg, int64_t channel, const tort_window_rows *rows);
 /* Completes `count` outputs in their final place. */
 typedef void (*tort_planes_finish)(const void *arg, float *out, int64_t count);
 
 /* Computes the scratch of kernels that go channel by channel: the offsets, then a buffer per thread. */
 tort_status tort_planes_size(const tort_target *target, const tort_sliding *window, size_t *scratch, tort_error *error);
-/* Returns the floats of a channel's buffer: the stored planes, and rows of outputs with the pitch of the stored
- * rows. */
-int64_t tort_planes_buffer(const tort_planes *planes); /* floats */
-/* Calls body for all outputs of a channel that is stored at the start of buffer: row by row or, if rows are short,
- * for all rows of a slice at once; outputs between rows are then dropped. After each call, finish (NULL: nothing)
- * gets the new outputs while they are in the cache. */
+/* Returns the floats of a channel's buffer. */
+int64_t tort_planes_buffer(const tort_planes *planes);
+/* Returns the rows of a window for tort_weighted.shared. */
+int64_t tort_planes_shared(const tort_planes *planes);
+/* Calls body for all outputs of a channel that is stored in buffer, some rows at a time. After each call, finish (NULL:
+ * nothing) gets the new outputs while they are in the cache. */
 void tort_planes_each(const tort_call *call, const tort_planes *planes, tort_planes_body body,
-                      tort_planes_finish finish, const void *arg, int64_t channel, float *buffer, float *out);
+                      tort_planes_finish finish, const void *arg, int64_t channel, const float *buffer, float *out);
 
 #endif

@@ -34,52 +34,46 @@ typedef struct pool_job {
     const tort_pool_params *params;
     const tort_simd *simd;
     tort_planes planes;
-    const int64_t *offsets; /* of a window's positions; of one row of them, if maxima are taken in two steps */
-    int64_t positions;
-    const int64_t *row_offsets; /* NULL: all in one step */
-    tort_weighted sum;          /* of a window */
-    float *counts;              /* for each column of outputs, the columns that its window counts */
-    float *buffers;             /* one per part */
+    tort_weighted window; /* one row of it, if maxima are taken in two steps */
+    tort_weighted column; /* of a window; count 0: all in one step */
+    float *buffers;       /* one per part */
     const float *x;
     float *y;
     int32_t parts;
 } pool_job;
 
+/* Floats of a job's lists for averages: a weight of 1 for each position, and what windows count along rows of outputs
+ * and along columns, each with the vector more that loops read. */
+static bool list_floats(const tort_planes *planes, int64_t *floats) {
+    int64_t rows;
+    return !__builtin_mul_overflow(planes->output[0], planes->output[1], &rows) &&
+           !__builtin_add_overflow(rows, planes->output[2], &rows) &&
+           !__builtin_add_overflow(rows, planes->kernel_size + TORT_PLANE_TAIL, floats);
+}
+
 static tort_status size_pool(const tort_target *target, const tort_node_view *node, size_t *scratch,
                              tort_error *error) {
     const tort_pool_params *p = node->params;
-    const int64_t columns = p->window.output[p->window.axes - 1];
+    tort_planes planes;
+    int64_t floats;
+    tort_planes_init(&planes, &p->window);
     tort_status status = tort_planes_size(target, &p->window, scratch, error);
-    if (!status && p->kind != TORT_POOL_MAX && !tort_cpu_reserve_floats(scratch, columns))
-        return tort_fail(error, TORT_E_MODEL, "a row of %lld outputs is too large", (long long)columns);
+    if (!status && p->kind != TORT_POOL_MAX &&
+        !(list_floats(&planes, &floats) && tort_cpu_reserve_floats(scratch, floats)))
+        return tort_fail(error, TORT_E_MODEL, "%lld outputs are too many", (long long)planes.outputs);
     return status;
 }
 
-/* Divides the sums of row `row` by the elements that their windows count. */
-static void divide_row(const pool_job *job, int64_t row, float *restrict y) {
-    const tort_pool_params *p = job->params;
-    int64_t rest = row, rows = 1;
-    for (int32_t i = p->window.axes - 2; i >= 0; i--) {
-        rows *= tort_pool_divisor(p, i, rest % p->window.output[i]);
-        rest /= p->window.output[i];
-    }
-    const float *restrict counts = job->counts;
-    const int64_t columns = job->planes.output[2];
-    for (int64_t at = 0; at < columns && tort_row_goes_on(job->call->watch, at); at += TORT_PART) {
-        for (int64_t i = at; i < at + tort_part_count(columns, at); i++) {
-            const float count = (float)rows * counts[i], quotient = y[i] / count;
-            y[i] = count > 0 ? quotient : 0;
-        }
-    }
-}
-
-static void pool_outputs(const void *arg, int64_t channel, float *out, int64_t width, const float *source) {
+static void pool_outputs(const void *arg, int64_t channel, const tort_window_rows *rows) {
     const pool_job *job = arg;
     (void)channel;
     if (job->params->kind == TORT_POOL_MAX)
-        tort_maximum(job->call, job->simd, out, width, source, job->offsets, job->positions);
-    else
-        tort_weighted_sum(job->call, job->simd, out, width, source, &job->sum);
+        tort_window(job->call, job->simd, job->simd->maximum, rows, &job->window);
+    else {
+        tort_weighted sum = job->window;
+        sum.row_divisors += (rows->out - job->y) / rows->width % (job->planes.output[0] * job->planes.output[1]);
+        tort_window(job->call, job->simd, job->simd->weighted_sum, rows, &sum);
+    }
 }
 
 /* Maxima in two steps: here each stored element becomes the maximum of those in its column that its window has, in
@@ -89,7 +83,8 @@ static void columns_first(const pool_job *job, float *buffer) {
     const int64_t elements = p->output[1] * p->length[2];
     for (int64_t d = 0; d < p->output[0]; d++) {
         float *slice = buffer + tort_planes_row(p, d * p->output[1]);
-        tort_maximum(job->call, job->simd, slice, elements, slice, job->row_offsets, p->kernel[1]);
+        const tort_window_rows all = {.out = slice, .source = slice, .rows = 1, .width = elements};
+        tort_window(job->call, job->simd, job->simd->maximum, &all, &job->column);
     }
 }
 
@@ -107,13 +102,8 @@ static void pool_part(void *arg, int64_t begin, int64_t end) {
              channel++) {
             float *y = job->y + channel * planes->outputs;
             tort_planes_store(job->call, planes, job->x + channel * input, max ? -INFINITY : 0, buffer);
-            if (job->row_offsets) columns_first(job, buffer);
+            if (job->column.count > 0) columns_first(job, buffer);
             tort_planes_each(job->call, planes, pool_outputs, NULL, job, channel, buffer, y);
-            if (max || planes->kernel_size == 1) continue; /* windows of one element count that, or nothing but 0 */
-            const int64_t rows = planes->output[0] * planes->output[1];
-            const int64_t row_work = tort_work(planes->output[2], 8, 1);
-            for (int64_t row = 0; row < rows && tort_piece_goes_on(job->call, row, row_work); row++)
-                divide_row(job, row, y + row * planes->output[2]);
         }
     }
 }
@@ -121,6 +111,33 @@ static void pool_part(void *arg, int64_t begin, int64_t end) {
 static bool in_two_steps(const tort_pool_params *params, const tort_planes *p) {
     return params->kind == TORT_POOL_MAX && p->phases[1] == 1 && p->phases[2] == 1 && p->kernel[0] == 1 &&
            p->kernel[1] > 2 && p->kernel[2] > 2;
+}
+
+/* Returns how many rows of elements windows count in row `row` of outputs; 1 if none, as their sum is 0. */
+static float row_divisor(const tort_pool_params *p, int64_t row) {
+    int64_t count = 1;
+    for (int32_t i = p->window.axes - 2; i >= 0; i--, row /= p->window.output[i + 1])
+        count *= tort_pool_divisor(p, i, row % p->window.output[i]);
+    return (float)tort_max(count, 1);
+}
+
+static void prepare_averages(pool_job *job, char **scratch) {
+    const tort_pool_params *p = job->params;
+    const tort_planes *planes = &job->planes;
+    const int64_t rows = planes->output[0] * planes->output[1], columns = planes->output[2];
+    int64_t floats;
+    if (!list_floats(planes, &floats)) return; /* size_pool has refused it */
+    float *weights = tort_cpu_take(scratch, (size_t)floats * sizeof(float));
+    float *row_divisors = weights + planes->kernel_size, *column_divisors = row_divisors + rows;
+    for (int64_t i = 0; i < planes->kernel_size; i++) weights[i] = 1;
+    for (int64_t i = 0; i < rows && tort_row_goes_on(job->call->watch, i); i++) row_divisors[i] = row_divisor(p, i);
+    for (int64_t i = 0; i < columns && tort_row_goes_on(job->call->watch, i); i++)
+        column_divisors[i] = (float)tort_max(tort_pool_divisor(p, p->window.axes - 1, i), 1);
+    job->window.weights = weights;
+    job->window.row_divisors = row_divisors;
+    job->window.column_divisors = column_divisors;
+    job->window.shared = tort_planes_shared(planes);
+    tort_simd_bounds(NULL, &job->window.bounds);
 }
 
 static tort_status run_pool(const tort_call *call) {
@@ -137,22 +154,14 @@ static tort_status run_pool(const tort_call *call) {
     tort_planes_init(&job.planes, &p->window);
     int64_t *offsets = tort_cpu_take(&scratch, (size_t)job.planes.kernel_size * sizeof(int64_t));
     tort_planes_offsets(&job.planes, 1, offsets);
-    job.offsets = offsets;
-    job.positions = job.planes.kernel_size;
+    job.window = (tort_weighted){.offsets = offsets, .count = job.planes.kernel_size};
     if (in_two_steps(p, &job.planes)) {
-        job.positions = job.planes.kernel[2];
-        job.row_offsets = offsets + job.positions;
+        job.window.count = job.planes.kernel[2];
+        job.column = (tort_weighted){.offsets = offsets + job.window.count, .count = job.planes.kernel[1]};
         for (int64_t h = 0; h < job.planes.kernel[1]; h++)
-            offsets[job.positions + h] = h * job.planes.dilations[1] * job.planes.length[2];
+            offsets[job.window.count + h] = h * job.planes.dilations[1] * job.planes.length[2];
     }
-    job.sum = (tort_weighted){.offsets = offsets, .count = job.planes.kernel_size};
-    tort_simd_bounds(NULL, &job.sum.bounds);
-    if (p->kind != TORT_POOL_MAX) {
-        const int64_t columns = p->window.output[p->window.axes - 1];
-        job.counts = tort_cpu_take(&scratch, (size_t)columns * sizeof(float));
-        for (int64_t i = 0; i < columns && tort_row_goes_on(call->watch, i); i++)
-            job.counts[i] = (float)tort_pool_divisor(p, p->window.axes - 1, i);
-    }
+    if (p->kind != TORT_POOL_MAX) prepare_averages(&job, &scratch);
     job.buffers = (float *)scratch;
     tort_cpu_parts(call, job.parts, pool_part, &job);
     return TORT_OK;

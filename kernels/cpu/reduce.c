@@ -19,8 +19,7 @@ typedef enum finishing { FINISH_NOT, FINISH_MEAN, FINISH_ROOT, FINISH_LOG } fini
 typedef struct reduce_job {
     const tort_call *call;
     const tort_reduce_params *view;
-    tort_fold fold;
-    tort_row_fold fold_row;
+    const tort_simd *simd;
     tort_fold_kind kind;
     finishing finish;
     const float *x;
@@ -41,12 +40,20 @@ static inline __attribute__((always_inline)) double merged(tort_fold_kind kind, 
     }
 }
 
-static float finished(const reduce_job *job, double value) {
+static void finish_results(const reduce_job *job, const double *restrict values, float *restrict y, int64_t count) {
+    const double elements = (double)job->view->reduced_count;
     switch (job->finish) {
-    case FINISH_MEAN: return (float)(value / (double)job->view->reduced_count);
-    case FINISH_ROOT: return (float)sqrt(value);
-    case FINISH_LOG: return (float)log(value);
-    default: return (float)value;
+    case FINISH_MEAN:
+        for (int64_t i = 0; i < count; i++) y[i] = (float)(values[i] / elements);
+        break;
+    case FINISH_ROOT:
+        for (int64_t i = 0; i < count; i++) y[i] = (float)sqrt(values[i]);
+        break;
+    case FINISH_LOG:
+        for (int64_t i = 0; i < count; i++) y[i] = (float)log(values[i]);
+        break;
+    default:
+        for (int64_t i = 0; i < count; i++) y[i] = (float)values[i];
     }
 }
 
@@ -57,7 +64,7 @@ static void fold_rows(const reduce_job *job, double *into, const float *x, int64
                       int64_t chunks) {
     enum { ROWS = 8192 };
     for (int64_t at = 0; at < rows && (at == 0 || tort_call_goes_on(job->call, 0)); at += ROWS)
-        job->fold(into, x + at * stride, stride, tort_min(ROWS, rows - at), chunks);
+        job->simd->fold_columns(job->kind, into, x + at * stride, stride, tort_min(ROWS, rows - at), chunks);
 }
 
 /* Folds fewer columns than a chunk: some rows at a time are copied to a buffer, whose other columns are ignored. */
@@ -70,7 +77,7 @@ static void fold_narrow(const reduce_job *job, double *into, const float *x, int
     for (int64_t row = 0; row < rows && tort_row_goes_on(job->call->watch, row); row += ROWS) {
         const int64_t some = rows - row < ROWS ? rows - row : ROWS;
         for (int64_t k = 0; k < some; k++) memcpy(buffer[k], x + (row + k) * stride, (size_t)count * sizeof(float));
-        job->fold(results, buffer[0], TORT_FOLD_CHUNK, some, 1);
+        job->simd->fold_columns(job->kind, results, buffer[0], TORT_FOLD_CHUNK, some, 1);
     }
     memcpy(into, results, (size_t)count * sizeof(double));
 }
@@ -96,7 +103,7 @@ static double fold_run(const reduce_job *job, double so_far, const float *x, int
     enum { PART = 1 << 18 };
     for (int64_t at = 0; at < count && (at == 0 || tort_call_goes_on(job->call, 0)); at += PART) {
         double part;
-        job->fold_row(&part, x + at, tort_min(PART, count - at), 1);
+        job->simd->fold_rows(job->kind, &part, x + at, tort_min(PART, count - at), 1);
         so_far = merged(job->kind, so_far, part);
     }
     return so_far;
@@ -136,8 +143,8 @@ static void reduce_rows(void *arg, int64_t begin, int64_t end) {
     double into[TORT_BLOCK];
     for (int64_t row = begin; row < end && tort_row_goes_on(job->call->watch, row * length); row += TORT_BLOCK) {
         const int64_t rows = tort_min(TORT_BLOCK, end - row);
-        job->fold_row(into, job->x + row * length, length, rows);
-        for (int64_t i = 0; i < rows; i++) job->y[row + i] = finished(job, into[i]);
+        job->simd->fold_rows(job->kind, into, job->x + row * length, length, rows);
+        finish_results(job, into, job->y + row, rows);
     }
 }
 
@@ -153,7 +160,7 @@ static void reduce_runs(void *arg, int64_t begin, int64_t end) {
                 result = fold_run(job, result, x, last < 0 ? 1 : view->dims[last]);
                 done += TORT_BLOCK;
             } while (tort_row_goes_on(job->call->watch, done) && next_position(view, last, index, &x));
-        job->y[item] = finished(job, result);
+        finish_results(job, &result, job->y + item, 1);
     }
 }
 
@@ -164,6 +171,7 @@ static void reduce_columns(void *arg, int64_t begin, int64_t end) {
     const int32_t last = view->rank - 1;
     const int64_t length = view->dims[last], blocks = (length + job->columns - 1) / job->columns;
     const int64_t rows = last > 0 ? view->dims[last - 1] : 1, stride = last > 0 ? view->strides[last - 1] : 0;
+    const double identity = first_of(job->kind);
     double into[TORT_BLOCK];
     for (int64_t item = begin; item < end; item++) {
         const int64_t first = item % blocks * job->columns, rest = length - first;
@@ -171,12 +179,12 @@ static void reduce_columns(void *arg, int64_t begin, int64_t end) {
         int64_t index[TORT_MAX_RANK] = {0}, done = 0;
         const float *x = start_of(job, last, item / blocks) + first;
         float *y = job->y + item / blocks * length + first;
-        for (int64_t i = 0; i < count; i++) into[i] = first_of(job->kind);
+        for (int64_t i = 0; i < count; i++) into[i] = identity;
         if (view->reduced_count > 0) do {
                 fold_columns(job, into, x, stride, rows, count);
                 done += TORT_BLOCK;
             } while (tort_row_goes_on(job->call->watch, done) && next_position(view, last - 1, index, &x));
-        for (int64_t i = 0; i < count; i++) y[i] = finished(job, into[i]);
+        finish_results(job, into, y, count);
     }
 }
 
@@ -186,8 +194,7 @@ static tort_status reduce_view(const tort_call *call, const tort_reduce_params *
     const int32_t last = view->rank - 1;
     reduce_job job = {.call = call,
                       .view = view,
-                      .fold = device->simd->folds[kind],
-                      .fold_row = device->simd->row_folds[kind],
+                      .simd = device->simd,
                       .kind = kind,
                       .finish = finish,
                       .x = call->inputs[0].data,

@@ -214,7 +214,11 @@ static void interpolate_rows(const resize_job *job, const row_ring *ring, int64_
             ring->offsets[sum.count] = row % taps * ring->stride;
             ring->weights[sum.count++] = job->row.weights[at];
         }
-        job->simd->weighted_sum(job->y + i * job->form.column.out, job->form.column.out, ring->rows, &sum);
+        job->simd->weighted_sum(&(tort_window_rows){.out = job->y + i * job->form.column.out,
+                                                    .source = ring->rows,
+                                                    .rows = 1,
+                                                    .width = job->form.column.out},
+                                &sum);
     }
 }
 

@@ -58,14 +58,24 @@ typedef struct tort_tile {
     tort_bounds bounds;
 } tort_tile;
 
-/* Sums of one position each: bias + sum over j < count of weights[j] * source[offsets[j] + position], within bounds. */
+/* Rows of outputs, and where they read: output i of row h sees source + h * pitch + i + offset. */
+typedef struct tort_window_rows {
+    float *out;
+    const float *source;
+    int64_t rows, width, out_pitch, pitch;
+} tort_window_rows;
+
+/* What a window makes of the elements that it sees: bias + sum over j < count of weights[j] * element j, within bounds,
+ * divided by row_divisors[h] * column_divisors[i] (NULL: by 1; columns are read as far as the source). */
 typedef struct tort_weighted {
     const int64_t *offsets;
-    const float *weights; /* NULL: all 1 */
+    const float *weights, *row_divisors, *column_divisors;
     int64_t count;
+    int64_t shared; /* rows of weights, if each sees what the next sees one row of outputs before; else 0 */
     float bias;
     tort_bounds bounds;
 } tort_weighted;
+typedef void tort_window_loop(const tort_window_rows *rows, const tort_weighted *weighted);
 
 /* Requantization of int32 sums of products: round((sum + bias) * factor) + zero_point, within bounds, as a byte. */
 typedef struct tort_requantized {
@@ -175,21 +185,15 @@ typedef struct tort_cast_loop {
     bool (*run)(const void *x, void *y, int64_t chunks);
 } tort_cast_loop;
 
-/* Reductions of floats in double, column by column, accumulated into `into`; rows lie `stride` elements apart and
- * are whole chunks of TORT_FOLD_CHUNK columns. */
-#define TORT_FOLD_CHUNK 16
+/* Reductions of floats, in double. */
+#define TORT_FOLD_CHUNK 16 /* columns */
 typedef enum tort_fold_kind {
     TORT_FOLD_SUM,
     TORT_FOLD_MAGNITUDES,
     TORT_FOLD_SQUARES,
     TORT_FOLD_LARGEST, /* NaN wins */
     TORT_FOLD_SMALLEST,
-    TORT_FOLD_COUNT
 } tort_fold_kind;
-typedef void (*tort_fold)(double *into, const float *x, int64_t stride, int64_t rows, int64_t chunks);
-/* Of each of `rows` rows of `count` elements, one behind the other: as TORT_FOLD_CHUNK columns that are then joined by
- * halves, in the same order with all instructions. count >= 1. */
-typedef void (*tort_row_fold)(double *into, const float *x, int64_t count, int64_t rows);
 
 /* Elementwise functions: every tort_activation under its own number, followed by these. */
 typedef enum tort_map_kind {
@@ -235,10 +239,11 @@ typedef struct tort_simd {
      * planes.h; padding gets `fill`. */
     void (*store_planes)(const struct tort_planes *planes, const float *channel, float fill, float *stored,
                          int64_t begin, int64_t end);
-    /* Makes the sums of positions 0..width-1. Reads up to width-1 elements beyond those it needs. */
-    void (*weighted_sum)(float *out, int64_t width, const float *source, const tort_weighted *weighted);
-    /* out[i] = max over j of source[offsets[j] + i], count >= 1; NaN wins. Reads as far as weighted_sum. */
-    void (*maximum)(float *out, int64_t width, const float *source, const int64_t *offsets, int64_t count);
+    /* Both read up to a vector less one element beyond what they need; two vectors less one if rows are shared. */
+    tort_window_loop *weighted_sum;
+    /* The maximum of the elements that a window sees; NaN wins. Of `weighted` it has offsets and count. A single row
+     * may replace what it reads if no offset is negative. */
+    tort_window_loop *maximum;
     /* y (n) = a (k) * B (k, n) + column_bias (NULL: 0; may be y); rows of B are b_stride apart. */
     void (*row_product)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride,
                         const float *column_bias);
@@ -269,8 +274,12 @@ typedef struct tort_simd {
     /* in[0] ? in[1] : in[2], indexed by log2 of the element's bytes; the condition's elements have the same size. */
     const tort_chunk_loop *choose;
     const tort_cast_loop *casts; /* ends with a row whose run is NULL */
-    const tort_fold *folds;      /* by tort_fold_kind */
-    const tort_row_fold *row_folds;
+    /* Column by column, accumulated into `into`; rows lie `stride` elements apart and are whole chunks. */
+    void (*fold_columns)(tort_fold_kind kind, double *into, const float *x, int64_t stride, int64_t rows,
+                         int64_t chunks);
+    /* Of each of `rows` rows of `count` elements, one behind the other: as a chunk of columns that are then joined by
+     * halves, in the same order with all instructions. count >= 1. */
+    void (*fold_rows)(tort_fold_kind kind, double *into, const float *x, int64_t count, int64_t rows);
     /* values[i] = activation(values[i] + residual[i]); residual may be NULL. */
     void (*finish)(const tort_epilogue *epilogue, const float *residual, float *values, int64_t count);
     void (*nbits_rows)(const tort_nbits_panel *panel, const tort_nbits_rows *rows);

@@ -43,16 +43,6 @@ INLINE void fold_sums(tort_fold_kind kind, double *into, const float *x, int64_t
         for (int64_t i = 0; i < count; i += DOUBLES) *(loose_wide *)(into + i) += term_of(kind, x + i);
 }
 
-static void sum(double *into, const float *x, int64_t stride, int64_t rows, int64_t chunks) {
-    fold_sums(TORT_FOLD_SUM, into, x, stride, rows, chunks);
-}
-static void sum_magnitudes(double *into, const float *x, int64_t stride, int64_t rows, int64_t chunks) {
-    fold_sums(TORT_FOLD_MAGNITUDES, into, x, stride, rows, chunks);
-}
-static void sum_squares(double *into, const float *x, int64_t stride, int64_t rows, int64_t chunks) {
-    fold_sums(TORT_FOLD_SQUARES, into, x, stride, rows, chunks);
-}
-
 /* ---- extremes ---------------------------------------------------------------------------------------------------- */
 
 #define VECTORS (TORT_FOLD_CHUNK / WIDTH)
@@ -77,18 +67,15 @@ INLINE void all_extremes(double *into, const float *x, int64_t stride, int64_t r
         extremes(into, x, stride, rows, 1, sign);
 }
 
-static void largest(double *into, const float *x, int64_t stride, int64_t rows, int64_t chunks) {
-    all_extremes(into, x, stride, rows, chunks, 1);
+void SIMD(tort_simd_fold_columns)(tort_fold_kind kind, double *into, const float *x, int64_t stride, int64_t rows,
+                                  int64_t chunks) {
+    switch (kind) {
+    case TORT_FOLD_SUM: fold_sums(TORT_FOLD_SUM, into, x, stride, rows, chunks); break;
+    case TORT_FOLD_MAGNITUDES: fold_sums(TORT_FOLD_MAGNITUDES, into, x, stride, rows, chunks); break;
+    case TORT_FOLD_SQUARES: fold_sums(TORT_FOLD_SQUARES, into, x, stride, rows, chunks); break;
+    default: all_extremes(into, x, stride, rows, chunks, kind == TORT_FOLD_LARGEST ? 1 : -1);
+    }
 }
-
-static void smallest(double *into, const float *x, int64_t stride, int64_t rows, int64_t chunks) {
-    all_extremes(into, x, stride, rows, chunks, -1);
-}
-
-const tort_fold SIMD(tort_simd_folds)[TORT_FOLD_COUNT] = {
-    [TORT_FOLD_SUM] = sum,         [TORT_FOLD_MAGNITUDES] = sum_magnitudes, [TORT_FOLD_SQUARES] = sum_squares,
-    [TORT_FOLD_LARGEST] = largest, [TORT_FOLD_SMALLEST] = smallest,
-};
 
 /* ---- single rows ------------------------------------------------------------------------------------------------- */
 
@@ -168,17 +155,17 @@ INLINE double row_extreme(const float *x, int64_t count, float sign) {
     return (double)(sign * four[0]);
 }
 
-#define ROWS(name, fold)                                                                                               \
-    static void name(double *into, const float *x, int64_t count, int64_t rows) {                                      \
-        for (; rows > 0; rows--, x += count) *into++ = fold;                                                           \
-    }
-ROWS(rows_sum, row_sums(TORT_FOLD_SUM, x, count))
-ROWS(rows_magnitudes, row_sums(TORT_FOLD_MAGNITUDES, x, count))
-ROWS(rows_squares, row_sums(TORT_FOLD_SQUARES, x, count))
-ROWS(rows_largest, row_extreme(x, count, 1))
-ROWS(rows_smallest, row_extreme(x, count, -1))
+INLINE void sum_rows(tort_fold_kind kind, double *into, const float *x, int64_t count, int64_t rows) {
+    for (int64_t row = 0; row < rows; row++) into[row] = row_sums(kind, x + row * count, count);
+}
 
-const tort_row_fold SIMD(tort_simd_row_folds)[TORT_FOLD_COUNT] = {
-    [TORT_FOLD_SUM] = rows_sum,         [TORT_FOLD_MAGNITUDES] = rows_magnitudes, [TORT_FOLD_SQUARES] = rows_squares,
-    [TORT_FOLD_LARGEST] = rows_largest, [TORT_FOLD_SMALLEST] = rows_smallest,
-};
+void SIMD(tort_simd_fold_rows)(tort_fold_kind kind, double *into, const float *x, int64_t count, int64_t rows) {
+    const float sign = kind == TORT_FOLD_LARGEST ? 1 : -1;
+    switch (kind) {
+    case TORT_FOLD_SUM: sum_rows(TORT_FOLD_SUM, into, x, count, rows); break;
+    case TORT_FOLD_MAGNITUDES: sum_rows(TORT_FOLD_MAGNITUDES, into, x, count, rows); break;
+    case TORT_FOLD_SQUARES: sum_rows(TORT_FOLD_SQUARES, into, x, count, rows); break;
+    default:
+        for (int64_t row = 0; row < rows; row++) into[row] = row_extreme(x + row * count, count, sign);
+    }
+}

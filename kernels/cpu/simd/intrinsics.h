@@ -6,6 +6,8 @@
 
 #include "kernels/cpu/simd/vector.h"
 
+#include <string.h>
+
 #if defined(__aarch64__)
 #include <arm_neon.h>
 #elif WIDTH == 4
@@ -25,6 +27,19 @@ static inline vector clamp(vector value, vector low, vector high) {
     return vminq_f32(high, vmaxq_f32(low, value));
 #else
     return _mm_min_ps(high, _mm_max_ps(low, value));
+#endif
+}
+
+/* Stores the first `count` elements, fewer than a vector. */
+static inline void store_part(float *to, vector value, int64_t count) {
+#if WIDTH == 16
+    _mm512_mask_storeu_ps(to, (__mmask16)((1u << count) - 1), value);
+#elif WIDTH == 8
+    const __m256i lanes = {0x100000000, 0x300000002, 0x500000004, 0x700000006};
+    _mm256_maskstore_ps(to, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count), lanes), value);
+#else
+    if (count & 2) memcpy(to, &value, 2 * sizeof *to);
+    if (count & 1) to[count - 1] = value[count - 1];
 #endif
 }
 

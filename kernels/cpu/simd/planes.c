@@ -3,13 +3,22 @@
 
 #include "kernels/cpu/planes.h"
 
+#include <string.h>
+
+#define SHORT_ROW 128
+
 static inline void fill_floats(float *to, int64_t count, float value) {
     for (int64_t i = 0; i < count; i++) to[i] = value;
 }
 
 static inline void copy_step(float *restrict to, const float *restrict from, int64_t count, int64_t step) {
-    if (step == 1)
-        for (int64_t i = 0; i < count; i++) to[i] = from[i];
+    if (step == 1 && count >= WIDTH && count <= SHORT_ROW) /* memcpy's call would take longer */
+        for (int64_t i = 0; i < count; i += WIDTH) {
+            const int64_t at = i + WIDTH <= count ? i : count - WIDTH; /* the last vector overlaps the one before */
+            store(to + at, load(from + at));
+        }
+    else if (step == 1)
+        memcpy(to, from, (size_t)count * sizeof(float));
     else if (step == 2)
         for (int64_t i = 0; i < count; i++) to[i] = from[2 * i];
     else

@@ -83,8 +83,7 @@ void SIMD(tort_simd_pack_lanes)(float *panel, int32_t lanes, const float *source
                                 int32_t count, int64_t k, float scale);
 void SIMD(tort_simd_store_planes)(const struct tort_planes *planes, const float *channel, float fill, float *stored,
                                   int64_t begin, int64_t end);
-void SIMD(tort_simd_weighted_sum)(float *out, int64_t width, const float *source, const tort_weighted *weighted);
-void SIMD(tort_simd_maximum)(float *out, int64_t width, const float *source, const int64_t *offsets, int64_t count);
+tort_window_loop SIMD(tort_simd_weighted_sum), SIMD(tort_simd_maximum);
 void SIMD(tort_simd_row_product)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride,
                                  const float *column_bias);
 void SIMD(tort_simd_row_dots)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride,
@@ -161,7 +160,8 @@ extern const tort_map_loop SIMD(tort_simd_maps)[TORT_MAP_COUNT];
 extern const tort_chunk_loop SIMD(tort_simd_pairs)[TORT_TYPE_COUNT][TORT_PAIR_COUNT];
 extern const tort_chunk_loop SIMD(tort_simd_wheres)[4];
 extern const tort_cast_loop SIMD(tort_simd_casts)[];
-extern const tort_fold SIMD(tort_simd_folds)[TORT_FOLD_COUNT];
-extern const tort_row_fold SIMD(tort_simd_row_folds)[TORT_FOLD_COUNT];
+void SIMD(tort_simd_fold_columns)(tort_fold_kind kind, double *into, const float *x, int64_t stride, int64_t rows,
+                                  int64_t chunks);
+void SIMD(tort_simd_fold_rows)(tort_fold_kind kind, double *into, const float *x, int64_t count, int64_t rows);
 
 #endif
