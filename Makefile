@@ -64,7 +64,7 @@ LEVEL = $(OPT:-O3=$(if $(PLAIN),$(SMALLEST_LEVEL),-O2 -ftree-vectorize -fno-unro
 SECTIONS := $(if $(PLAIN)$(OPS_FILE),-ffunction-sections -fdata-sections)
 SMALLEST := kernels/cuda loader ops/microsoft ops/ml $(addprefix runtime/core/,graph lowered passes plan saved session)
 SMALLEST_FILES := $(addprefix ops/,activation attention center_crop_pad contents control_flow deform_conv dropout einsum fourier \
-    fused_attention generate grid_sample linear_attention loss max_unpool metadata nms number_text optional random refused resize rnn roi \
+    fused_attention generate grid_sample linear_attention loss max_unpool metadata number_text optional random refused resize rnn roi \
     sequence shapes strings tfidf unary window) $(patsubst %.c,%,$(wildcard ops/fuse_*.c)) kernels/cpu/ml/trees_pack \
     $(addprefix runtime/core/run/,bind observe profile report) $(patsubst %.c,%,$(filter-out %/parallel.c,$(wildcard runtime/core/providers/*.c)))
 SMALLEST_LEVEL = $(if $(shell $(CC) -Oz -fsyntax-only -x c /dev/null 2>&1),-Os,-Oz)

@@ -7,28 +7,12 @@
 
 #include <math.h>
 
-#define DOUBLES (WIDTH / 2)
 #define WIDES (TORT_FOLD_CHUNK / DOUBLES)
-typedef double wide __attribute__((vector_size(DOUBLES * 8)));
-typedef double loose_wide __attribute__((vector_size(DOUBLES * 8), aligned(8), may_alias));
-typedef int64_t wide_bits __attribute__((vector_size(DOUBLES * 8), aligned(8), may_alias));
+typedef int64_t doubles_bits __attribute__((vector_size(DOUBLES * 8), aligned(8), may_alias));
 
-/* Compilers make several pieces of __builtin_convertvector. */
-INLINE wide widened(const float *x) {
-#if WIDTH == 16
-    return _mm512_cvtps_pd(_mm256_loadu_ps(x));
-#elif WIDTH == 8
-    return _mm256_cvtps_pd(_mm_loadu_ps(x));
-#elif defined(__aarch64__)
-    return (wide)vcvt_f64_f32(vld1_f32(x));
-#else
-    return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i_u *)x)));
-#endif
-}
-
-INLINE wide term_of(tort_fold_kind kind, const float *x) {
-    const wide value = widened(x);
-    if (kind == TORT_FOLD_MAGNITUDES) return (wide)((wide_bits)value & INT64_MAX);
+INLINE doubles term_of(tort_fold_kind kind, const float *x) {
+    const doubles value = widened(x);
+    if (kind == TORT_FOLD_MAGNITUDES) return (doubles)((doubles_bits)value & INT64_MAX);
     return kind == TORT_FOLD_SQUARES ? value * value : value;
 }
 
@@ -37,10 +21,10 @@ INLINE void fold_sums(tort_fold_kind kind, double *into, const float *x, int64_t
     const int64_t count = chunks * TORT_FOLD_CHUNK;
     for (; rows >= 4; rows -= 4, x += 4 * stride)
         for (int64_t i = 0; i < count; i += DOUBLES)
-            *(loose_wide *)(into + i) += (term_of(kind, x + i) + term_of(kind, x + stride + i)) +
-                                         (term_of(kind, x + 2 * stride + i) + term_of(kind, x + 3 * stride + i));
+            *(loose_doubles *)(into + i) += (term_of(kind, x + i) + term_of(kind, x + stride + i)) +
+                                            (term_of(kind, x + 2 * stride + i) + term_of(kind, x + 3 * stride + i));
     for (; rows > 0; rows--, x += stride)
-        for (int64_t i = 0; i < count; i += DOUBLES) *(loose_wide *)(into + i) += term_of(kind, x + i);
+        for (int64_t i = 0; i < count; i += DOUBLES) *(loose_doubles *)(into + i) += term_of(kind, x + i);
 }
 
 /* ---- extremes ---------------------------------------------------------------------------------------------------- */
@@ -80,7 +64,7 @@ void SIMD(tort_simd_fold_columns)(tort_fold_kind kind, double *into, const float
 /* ---- single rows ------------------------------------------------------------------------------------------------- */
 
 /* Adds up the lanes by halves. */
-INLINE double joined(wide *sums) {
+INLINE double joined(doubles *sums) {
     /* One loop around these would keep the sums on the stack. */
     for (int v = 0; WIDES > 4 && v < 4; v++) sums[v] += sums[WIDES > 4 ? 4 + v : 0];
     for (int v = 0; WIDES > 2 && v < 2; v++) sums[v] += sums[WIDES > 2 ? 2 + v : 0];
@@ -91,7 +75,7 @@ INLINE double joined(wide *sums) {
 #elif WIDTH == 8
     const __m128d two = _mm256_castpd256_pd128(sums[0]) + _mm256_extractf128_pd(sums[0], 1);
 #else
-    const wide two = sums[0];
+    const doubles two = sums[0];
 #endif
     return two[0] + two[1];
 }
@@ -100,9 +84,9 @@ INLINE double row_sums(tort_fold_kind kind, const float *x, int64_t count) {
     enum { CHUNK = TORT_FOLD_CHUNK };
     static const int64_t last_ones[2 * CHUNK] = {[CHUNK] = -1, -1, -1, -1, -1, -1, -1, -1,
                                                  -1,           -1, -1, -1, -1, -1, -1, -1};
-    wide sums[WIDES];
+    doubles sums[WIDES];
     int64_t i = 0;
-    for (int v = 0; v < WIDES; v++) sums[v] = (wide){0};
+    for (int v = 0; v < WIDES; v++) sums[v] = (doubles){0};
     for (; i + 4 * CHUNK <= count; i += 4 * CHUNK)
         for (int v = 0; v < WIDES; v++) {
             const float *at = x + i + v * DOUBLES;
@@ -118,8 +102,8 @@ INLINE double row_sums(tort_fold_kind kind, const float *x, int64_t count) {
     } else if (i < count) {
         const int64_t *kept = last_ones + count - i; /* of the last chunk, the lanes that are not in one before */
         for (int v = 0; v < WIDES; v++) {
-            const wide term = term_of(kind, x + count - CHUNK + v * DOUBLES);
-            sums[v] += (wide)((wide_bits)term & *(const wide_bits *)(kept + v * DOUBLES));
+            const doubles term = term_of(kind, x + count - CHUNK + v * DOUBLES);
+            sums[v] += (doubles)((doubles_bits)term & *(const doubles_bits *)(kept + v * DOUBLES));
         }
     }
     return joined(sums);

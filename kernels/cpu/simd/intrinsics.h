@@ -30,6 +30,51 @@ static inline vector clamp(vector value, vector low, vector high) {
 #endif
 }
 
+/* A vector of doubles, and half a vector of floats: compilers make several pieces of __builtin_convertvector. */
+#define DOUBLES (WIDTH / 2)
+typedef double doubles __attribute__((vector_size(DOUBLES * 8)));
+typedef double loose_doubles __attribute__((vector_size(DOUBLES * 8), aligned(8), may_alias));
+
+static inline doubles widened(const float *x) {
+#if WIDTH == 16
+    return _mm512_cvtps_pd(_mm256_loadu_ps(x));
+#elif WIDTH == 8
+    return _mm256_cvtps_pd(_mm_loadu_ps(x));
+#elif defined(__aarch64__)
+    return (doubles)vcvt_f64_f32(vld1_f32(x));
+#else
+    return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i_u *)x)));
+#endif
+}
+
+static inline void store_narrowed(float *to, doubles value) {
+#if WIDTH == 16
+    _mm256_storeu_ps(to, _mm512_cvtpd_ps(value));
+#elif WIDTH == 8
+    _mm_storeu_ps(to, _mm256_cvtpd_ps(value));
+#elif defined(__aarch64__)
+    vst1_f32(to, vcvt_f32_f64((float64x2_t)value));
+#else
+    _mm_storel_pi((__m64_u *)to, _mm_cvtpd_ps(value));
+#endif
+}
+
+/* Loads `count` floats, WIDTH at most; the other lanes are 0. Put together on the stack they would have to reach the
+ * cache before they can be loaded as a vector. */
+INLINE vector load_some(const float *x, int64_t count) {
+    if (count >= WIDTH) return load(x);
+#if WIDTH == 16
+    return _mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), x);
+#elif WIDTH == 8
+    static const int32_t kept[2 * WIDTH] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    return _mm256_maskload_ps(x, _mm256_loadu_si256((const __m256i_u *)(kept + WIDTH - count)));
+#else
+    vector some = {0};
+    for (int64_t i = 0; i < count; i++) some[i] = x[i];
+    return some;
+#endif
+}
+
 /* Stores the first `count` elements, fewer than a vector. */
 static inline void store_part(float *to, vector value, int64_t count) {
 #if WIDTH == 16

@@ -2,7 +2,7 @@
  *
  * The formulas are in ops/vector_math.h; compilers vectorize these loops for the instruction set that this file is
  * compiled for. Read next: ../map.c. */
-#include "kernels/cpu/simd/vector.h"
+#include "kernels/cpu/simd/exp.h"
 
 #include "ops/vector_math.h"
 
@@ -55,7 +55,6 @@ MAP(map_celu, choose(x < 0, alpha *tort_expm1f(x / alpha), x))
 MAP(map_softplus, tort_softplusf(x))
 MAP(map_softsign, x / (1 + fabsf(x)))
 MAP(map_thresholded_relu, choose(x > alpha, x, 0))
-MAP(map_exp, tort_expf(x))
 MAP(map_erf, tort_erff(x))
 MAP(map_tanh, tort_tanhf(x))
 MAP(map_swish, x *tort_sigmoidf(alpha *x))
@@ -73,6 +72,17 @@ MAP(map_sign, choose(x > 0, 1, choose(x < 0, -1, x)))
 MAP(near_sin, tort_sinf(x))
 MAP(near_cos, tort_cosf(x))
 MAP(near_tan, tort_tanf(x))
+
+#if WIDTH == 16
+static void map_exp(float alpha, float beta, const float *x, float *y, int64_t count) {
+    int64_t i = 0;
+    (void)alpha, (void)beta;
+    for (; i + WIDTH <= count; i += WIDTH) store(y + i, exp_any(load(x + i)));
+    if (i < count) store_part(y + i, exp_any(load_some(x + i, count - i)), count - i);
+}
+#else
+MAP(map_exp, tort_expf(x))
+#endif
 
 /* Blocks with an element beyond TORT_TURNS_LIMIT go through the C library, whole. */
 INLINE void turns(tort_map_loop near, float (*far)(float), const float *x, float *y, int64_t count) {

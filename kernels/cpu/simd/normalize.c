@@ -1,5 +1,5 @@
 /* normalize.c - Softmax and LayerNormalization of rows. Read next: ../rows.c. */
-#include "kernels/cpu/simd/intrinsics.h"
+#include "kernels/cpu/simd/exp.h"
 
 #include "ops/vector_math.h"
 
@@ -57,20 +57,6 @@ float SIMD(tort_simd_row_max)(const float *x, int64_t count) {
     }
     for (; i < count; i++) best = larger_float(best, x[i]);
     return best;
-}
-
-/* Computes e^x as tort_expf does, but for x <= 0 only, and 0 where the result would be subnormal. NaN stays. */
-INLINE vector exp_below_one(vector x) {
-    const vector round = broadcast(0x1.8p23f), shifted = x * 0x1.715476p0f + round, n = shifted - round;
-    const vector r = (x - n * 0x1.62e4p-1f) - n * 0x1.7f7d1cp-20f;
-    vector p = r * 0.001394121425f + 0.008363235074f;
-    p = p * r + 0.04166637413f;
-    p = p * r + 0.166665766464f;
-    p = p * r + 0.500000002709f;
-    p = (p * r) * r + r + 1.0f;
-    const mask power = ((mask)shifted - (mask)round + 127) << 23;
-    const mask vanishes = x < -87.0f;
-    return (vector)(~vanishes & (mask)(p * (vector)power));
 }
 
 float SIMD(tort_simd_exp_row)(const float *x, float *y, int64_t count, float max) {

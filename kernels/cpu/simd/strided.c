@@ -10,22 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Loads `count` floats, WIDTH at most; the other lanes are 0. Put together on the stack they would have to reach the
- * cache before they can be loaded as a vector. */
-INLINE vector load_some(const float *x, int64_t count) {
-    if (count >= WIDTH) return load(x);
-#if WIDTH == 16
-    return _mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), x);
-#elif WIDTH == 8
-    static const int32_t kept[2 * WIDTH] = {-1, -1, -1, -1, -1, -1, -1, -1};
-    return _mm256_maskload_ps(x, _mm256_loadu_si256((const __m256i_u *)(kept + WIDTH - count)));
-#else
-    vector some = {0};
-    for (int64_t i = 0; i < count; i++) some[i] = x[i];
-    return some;
-#endif
-}
-
 /* A NaN may be lost here: the sum of its column becomes NaN anyway. */
 void SIMD(tort_simd_columns_max)(float *max, const float *x, int64_t stride, int64_t rows, int64_t count) {
     for (int64_t i = 0; i < count; i += WIDTH) {
@@ -75,11 +59,24 @@ void SIMD(tort_simd_columns_arg)(float *best, int32_t *index, const float *x, in
     }
 }
 
-void SIMD(tort_simd_columns_sum)(double *sums, const float *x, float *y, int64_t stride, int64_t rows, int64_t count) {
-    for (; rows > 0; rows--, x += stride, y += stride) _Pragma("omp simd") for (int64_t i = 0; i < count; i++) {
-            sums[i] += (double)x[i];
-            y[i] = (float)sums[i];
+/* Sums of `wides` vectors of columns stay in registers: in memory, a row would wait for the store of the one before. */
+INLINE void sum_columns(double *sums, const float *x, float *y, int64_t stride, int64_t rows, int wides) {
+    doubles so_far[4];
+    for (int w = 0; w < wides; w++) so_far[w] = *(const loose_doubles *)(sums + w * DOUBLES);
+    for (; rows > 0; rows--, x += stride, y += stride)
+        for (int w = 0; w < wides; w++) {
+            so_far[w] += widened(x + w * DOUBLES);
+            store_narrowed(y + w * DOUBLES, so_far[w]);
         }
+    for (int w = 0; w < wides; w++) *(loose_doubles *)(sums + w * DOUBLES) = so_far[w];
+}
+
+void SIMD(tort_simd_columns_sum)(double *sums, const float *x, float *y, int64_t stride, int64_t rows, int64_t count) {
+    int64_t i = 0;
+    for (; i + 4 * DOUBLES <= count; i += 4 * DOUBLES) sum_columns(sums + i, x + i, y + i, stride, rows, 4);
+    for (; i + DOUBLES <= count; i += DOUBLES) sum_columns(sums + i, x + i, y + i, stride, rows, 1);
+    for (; i < count; i++)
+        for (int64_t row = 0; row < rows; row++) y[row * stride + i] = (float)(sums[i] += (double)x[row * stride + i]);
 }
 
 INLINE bool any(mask m) {
