@@ -103,10 +103,14 @@ static inside inside_of(const tort_blocked_shape *s, int axis, int64_t k) {
 /* y becomes the bias plus the residual (which y may be). */
 static void begin_row(const dilated_job *job, int64_t filter, int64_t blocks, int64_t at, int64_t pixels) {
     for (int64_t block = 0; block < blocks; block++) {
-        const float *bias = job->bias + filter + block * TORT_LANES;
+        const float *restrict bias = job->bias + filter + block * TORT_LANES;
         const int64_t first = at + block * job->shape.outputs * TORT_LANES;
-        for (int64_t i = 0; i < pixels * TORT_LANES; i++)
-            job->y[first + i] = bias[i % TORT_LANES] + (job->residual ? job->residual[first + i] : 0);
+        float *restrict y = job->y + first;
+        if (job->residual && job->residual != job->y)
+            memcpy(y, job->residual + first, (size_t)(pixels * TORT_LANES) * sizeof *y);
+        if (!job->residual) memset(y, 0, (size_t)(pixels * TORT_LANES) * sizeof *y);
+        for (int64_t i = 0; i < pixels; i++, y += TORT_LANES)
+            for (int32_t lane = 0; lane < TORT_LANES; lane++) y[lane] += bias[lane];
     }
 }
 
