@@ -30,11 +30,7 @@ static inline vector clamp(vector value, vector low, vector high) {
 #endif
 }
 
-/* A vector of doubles, and half a vector of floats: compilers make several pieces of __builtin_convertvector. */
-#define DOUBLES (WIDTH / 2)
-typedef double doubles __attribute__((vector_size(DOUBLES * 8)));
-typedef double loose_doubles __attribute__((vector_size(DOUBLES * 8), aligned(8), may_alias));
-
+/* Half a vector of floats as a vector of doubles: compilers make several pieces of __builtin_convertvector. */
 static inline doubles widened(const float *x) {
 #if WIDTH == 16
     return _mm512_cvtps_pd(_mm256_loadu_ps(x));

@@ -4,22 +4,19 @@
 
 #include <string.h>
 
-#define DOUBLES (WIDTH / 2)
 #define VECTORS 2
 #define COLUMNS (VECTORS * DOUBLES)
 #define ROWS (WIDTH == 16 ? 8 : 4) /* whose sums stay in registers */
-typedef double wide __attribute__((vector_size(DOUBLES * 8)));
-typedef double loose_wide __attribute__((vector_size(DOUBLES * 8), aligned(8), may_alias));
 
 /* `rows` is a constant after inlining. */
 INLINE void multiply(const tort_double_rows *t, const double *a, double *y, int rows) {
-    wide sums[ROWS][VECTORS];
+    doubles sums[ROWS][VECTORS];
     double last[COLUMNS];
     const double *b = t->panel;
     for (int r = 0; r < rows; r++)
-        for (int v = 0; v < VECTORS; v++) sums[r][v] = (wide){0};
+        for (int v = 0; v < VECTORS; v++) sums[r][v] = (doubles){0};
     for (int64_t k = 0; k < t->k; k++, b += COLUMNS, a += t->a_k) {
-        const wide left = *(const loose_wide *)b, right = *(const loose_wide *)(b + DOUBLES);
+        const doubles left = *(const loose_doubles *)b, right = *(const loose_doubles *)(b + DOUBLES);
         _Pragma("GCC unroll 8") for (int r = 0; r < rows; r++) {
             const double factor = a[r * t->a_row];
             sums[r][0] += factor * left;
@@ -31,8 +28,8 @@ INLINE void multiply(const tort_double_rows *t, const double *a, double *y, int 
         double *to = whole ? y : last;
         if (!whole && t->adds) memcpy(last, y, (size_t)t->columns * sizeof *last);
         for (int v = 0; v < VECTORS; v++) {
-            loose_wide *place = (loose_wide *)(to + v * DOUBLES);
-            *place = t->adds ? (wide)*place + sums[r][v] : sums[r][v];
+            loose_doubles *place = (loose_doubles *)(to + v * DOUBLES);
+            *place = t->adds ? (doubles)*place + sums[r][v] : sums[r][v];
         }
         if (!whole) memcpy(y, last, (size_t)t->columns * sizeof *last);
     }
@@ -47,13 +44,13 @@ void SIMD(tort_simd_double_rows)(const tort_double_rows *t) {
 void SIMD(tort_simd_double_dots)(double *y, int64_t rows, const double *a, int64_t a_row, const double *b, int64_t k,
                                  bool adds) {
     for (int64_t row = 0; row < rows; row++, a += a_row) {
-        wide sums[VECTORS] = {{0}};
+        doubles sums[VECTORS] = {{0}};
         double sum = 0;
         int64_t i = 0;
         for (; i + COLUMNS <= k; i += COLUMNS)
             for (int v = 0; v < VECTORS; v++)
-                sums[v] += (wide) * (const loose_wide *)(a + i + v * DOUBLES) * (wide) *
-                           (const loose_wide *)(b + i + v * DOUBLES);
+                sums[v] += (doubles) * (const loose_doubles *)(a + i + v * DOUBLES) * (doubles) *
+                           (const loose_doubles *)(b + i + v * DOUBLES);
         for (; i < k; i++) sum += a[i] * b[i];
         sums[0] += sums[1];
         for (int lane = 0; lane < DOUBLES; lane++) sum += sums[0][lane];

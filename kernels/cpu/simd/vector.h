@@ -51,6 +51,9 @@ _Static_assert(TILE_COLUMNS <= TORT_MAX_COLUMNS, "lists of a panel's columns hav
 
 typedef float vector __attribute__((vector_size(WIDTH * 4)));
 typedef float loose_vector __attribute__((vector_size(WIDTH * 4), aligned(4), may_alias)); /* at any address */
+#define DOUBLES (WIDTH / 2)                                                                /* in a vector of doubles */
+typedef double doubles __attribute__((vector_size(DOUBLES * 8)));
+typedef double loose_doubles __attribute__((vector_size(DOUBLES * 8), aligned(8), may_alias));
 typedef int32_t mask __attribute__((vector_size(WIDTH * 4)));
 
 static inline vector load(const float *from) {
