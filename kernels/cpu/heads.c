@@ -121,7 +121,7 @@ static void add_bias(const heads_block *b, int64_t head, int64_t query, int64_t 
 static void cap(const heads_block *b, float *scores, int64_t count) {
     const float softcap = (float)b->job->run->p->softcap;
     for (int64_t j = 0; j < count; j++) scores[j] /= softcap;
-    b->job->simd->maps[TORT_ACTIVATION_TANH](0, 0, scores, scores, count);
+    b->job->simd->map(TORT_ACTIVATION_TANH, 0, 0, scores, scores, count);
     for (int64_t j = 0; j < count; j++) scores[j] *= softcap;
 }
 

@@ -7,7 +7,8 @@
 #include <string.h>
 
 typedef struct map_job {
-    tort_map_loop loop;
+    const tort_simd *simd;
+    int32_t kind;
     float alpha, beta;
     const float *x;
     float *y;
@@ -15,12 +16,13 @@ typedef struct map_job {
 
 static void map_range(void *arg, int64_t begin, int64_t end) {
     const map_job *job = arg;
-    job->loop(job->alpha, job->beta, job->x + begin, job->y + begin, end - begin);
+    job->simd->map(job->kind, job->alpha, job->beta, job->x + begin, job->y + begin, end - begin);
 }
 
 static tort_status map(const tort_call *call, int32_t kind, float alpha, float beta) {
     const tort_cpu_device *device = call->device;
-    map_job job = {.loop = device->simd->maps[kind],
+    map_job job = {.simd = device->simd,
+                   .kind = kind,
                    .alpha = alpha,
                    .beta = beta,
                    .x = call->inputs[0].data,

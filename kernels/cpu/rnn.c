@@ -225,13 +225,13 @@ static void multiply(const rnn_item *item, const float *a, const float *packed, 
 
 static void apply(const rnn_item *item, int32_t function, const float *x, float *y, int64_t count) {
     const tort_epilogue *map = &item->functions[function];
-    item->simd->maps[map->activation](map->alpha, map->beta, x, y, count);
+    item->simd->map((int32_t)map->activation, map->alpha, map->beta, x, y, count);
 }
 
 /* Clips x and applies a function of the gates. */
 static void apply_clipped(const rnn_item *item, int32_t function, float *x, int64_t count) {
     const float clip = (float)item->params->clip;
-    if (clip < INFINITY) item->simd->maps[TORT_ACTIVATION_CLIP](-clip, clip, x, x, count);
+    if (clip < INFINITY) item->simd->map(TORT_ACTIVATION_CLIP, -clip, clip, x, x, count);
     apply(item, function, x, x, count);
 }
 

@@ -217,9 +217,6 @@ typedef enum tort_map_kind {
     TORT_MAP_COUNT
 } tort_map_kind;
 
-/* y[i] = f(x[i]); y may be x. alpha and beta mean what they do in tort_epilogue. */
-typedef void (*tort_map_loop)(float alpha, float beta, const float *x, float *y, int64_t count);
-
 typedef struct tort_simd {
     const char *name;
     uint32_t instructions;           /* its TORT_CPU_ bit */
@@ -266,7 +263,8 @@ typedef struct tort_simd {
     void (*winograd_output)(const struct tort_winograd_output *output);
     /* Transforms [9][lanes] weights into 36 per lane; lanes are a multiple of 16. */
     void (*winograd_filter)(const float *filters, int32_t lanes, float *u, int64_t step);
-    const tort_map_loop *maps;                       /* by tort_activation and tort_map_kind */
+    /* y[i] = f(x[i]) for a tort_activation or tort_map_kind; y may be x. alpha and beta are as in tort_epilogue. */
+    void (*map)(int32_t kind, float alpha, float beta, const float *x, float *y, int64_t count);
     const tort_chunk_loop (*pairs)[TORT_PAIR_COUNT]; /* by tort_type and tort_pair_kind; NULL: no such loop */
     /* y[i] = x[i] ^ bits; y may be x. is_nan: y[i] is 1 if x[i] is NaN, else 0. */
     void (*flip)(const uint8_t *x, uint8_t *y, int64_t count, uint8_t bits);

@@ -208,10 +208,10 @@ static void step_sequence(const lstm_job *job, float *restrict gates, float *res
     const tort_simd *simd = ((const tort_cpu_device *)job->call->device)->simd;
     const int64_t hidden = job->params->hidden;
     const float *out = gates + hidden, *forget = out + hidden, *cell = forget + hidden;
-    simd->maps[TORT_ACTIVATION_SIGMOID](0, 0, gates, gates, 3 * hidden);
-    simd->maps[TORT_ACTIVATION_TANH](0, 0, cell, gates + 3 * hidden, hidden);
+    simd->map(TORT_ACTIVATION_SIGMOID, 0, 0, gates, gates, 3 * hidden);
+    simd->map(TORT_ACTIVATION_TANH, 0, 0, cell, gates + 3 * hidden, hidden);
     for (int64_t i = 0; i < hidden; i++) c[i] = forget[i] * c[i] + gates[i] * cell[i];
-    simd->maps[TORT_ACTIVATION_TANH](0, 0, c, h, hidden);
+    simd->map(TORT_ACTIVATION_TANH, 0, 0, c, h, hidden);
     for (int64_t i = 0; i < hidden; i++) h[i] *= out[i];
 }
 

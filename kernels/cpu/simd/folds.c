@@ -1,8 +1,7 @@
 /* folds.c - sums and extremes of floats: of rows column by column, into a row of doubles, and of a single row.
  *
- * Of columns, four rows are added at a time, so that each result is loaded and
- * stored once for all of them. A single row's sums stay in registers. Read next: ../reduce.c, which brings all
- * reductions into rows. */
+ * Of columns, four rows are added at a time, so that each result is loaded and stored once for all of them. Read next:
+ * ../reduce.c, which brings all reductions into rows. */
 #include "kernels/cpu/simd/intrinsics.h"
 
 #include <math.h>
@@ -16,13 +15,30 @@ INLINE doubles term_of(tort_fold_kind kind, const float *x) {
     return kind == TORT_FOLD_SQUARES ? value * value : value;
 }
 
+#define BLOCK (8 * DOUBLES) /* columns whose plain sums stay in registers */
+
+INLINE doubles terms_of(tort_fold_kind kind, const float *x, int64_t stride) {
+    return (term_of(kind, x) + term_of(kind, x + stride)) +
+           (term_of(kind, x + 2 * stride) + term_of(kind, x + 3 * stride));
+}
+
+INLINE void sum_block(double *into, const float *x, int64_t stride, int64_t rows) {
+    doubles sums[BLOCK / DOUBLES];
+    for (int i = 0; i < BLOCK; i += DOUBLES) sums[i / DOUBLES] = *(const loose_doubles *)(into + i);
+    for (; rows >= 4; rows -= 4, x += 4 * stride)
+        for (int i = 0; i < BLOCK; i += DOUBLES) sums[i / DOUBLES] += terms_of(TORT_FOLD_SUM, x + i, stride);
+    for (; rows > 0; rows--, x += stride)
+        for (int i = 0; i < BLOCK; i += DOUBLES) sums[i / DOUBLES] += widened(x + i);
+    for (int i = 0; i < BLOCK; i += DOUBLES) *(loose_doubles *)(into + i) = sums[i / DOUBLES];
+}
+
 /* Column by column; into has whole chunks of doubles. */
 INLINE void fold_sums(tort_fold_kind kind, double *into, const float *x, int64_t stride, int64_t rows, int64_t chunks) {
-    const int64_t count = chunks * TORT_FOLD_CHUNK;
+    int64_t count = chunks * TORT_FOLD_CHUNK;
+    for (; kind == TORT_FOLD_SUM && WIDTH > 4 && count >= BLOCK; count -= BLOCK, into += BLOCK, x += BLOCK)
+        sum_block(into, x, stride, rows);
     for (; rows >= 4; rows -= 4, x += 4 * stride)
-        for (int64_t i = 0; i < count; i += DOUBLES)
-            *(loose_doubles *)(into + i) += (term_of(kind, x + i) + term_of(kind, x + stride + i)) +
-                                            (term_of(kind, x + 2 * stride + i) + term_of(kind, x + 3 * stride + i));
+        for (int64_t i = 0; i < count; i += DOUBLES) *(loose_doubles *)(into + i) += terms_of(kind, x + i, stride);
     for (; rows > 0; rows--, x += stride)
         for (int64_t i = 0; i < count; i += DOUBLES) *(loose_doubles *)(into + i) += term_of(kind, x + i);
 }

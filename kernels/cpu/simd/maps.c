@@ -20,25 +20,15 @@ static inline float choose(bool condition, float yes, float no) {
     return condition ? yes : no;
 }
 
-/* Defines a loop. The pragma asserts that y is x or does not overlap it. The remainder is copied to a vector of its
- * own and goes through the same loop, so results do not depend on an element's position. */
+/* Defines a loop over whole vectors. The pragma asserts that y is x or does not overlap it. */
+typedef void map_loop(float alpha, float beta, const float *x, float *y, int64_t vectors);
 #define MAP(name, expression)                                                                                          \
-    static void name(float alpha, float beta, const float *x_row, float *y_row, int64_t count) {                       \
-        float last[WIDTH] = {0};                                                                                       \
-        const int64_t whole = count / WIDTH, left = count % WIDTH;                                                     \
-        const float *input = x_row;                                                                                    \
-        float *output = y_row;                                                                                         \
+    static void name(float alpha, float beta, const float *x_row, float *y_row, int64_t vectors) {                     \
         (void)alpha, (void)beta;                                                                                       \
-        if (left) memcpy(last, x_row + whole * WIDTH, (size_t)left * sizeof *last);                                    \
-        for (int64_t vectors = whole;; vectors = 1) {                                                                  \
-            _Pragma("omp simd") for (int64_t i = 0; i < vectors * WIDTH; i++) {                                        \
-                const float x = input[i];                                                                              \
-                output[i] = expression;                                                                                \
-            }                                                                                                          \
-            if (!left || output == last) break;                                                                        \
-            input = output = last;                                                                                     \
+        _Pragma("omp simd") for (int64_t i = 0; i < vectors * WIDTH; i++) {                                            \
+            const float x = x_row[i];                                                                                  \
+            y_row[i] = expression;                                                                                     \
         }                                                                                                              \
-        if (left) memcpy(y_row + whole * WIDTH, last, (size_t)left * sizeof *last);                                    \
     }
 MAP(map_relu, clip(x, 0, INFINITY))
 MAP(map_leaky_relu, choose(x < 0, alpha *x, x))
@@ -74,49 +64,47 @@ MAP(near_cos, tort_cosf(x))
 MAP(near_tan, tort_tanf(x))
 
 #if WIDTH == 16
-static void map_exp(float alpha, float beta, const float *x, float *y, int64_t count) {
-    int64_t i = 0;
+static void map_exp(float alpha, float beta, const float *x, float *y, int64_t vectors) {
     (void)alpha, (void)beta;
-    for (; i + WIDTH <= count; i += WIDTH) store(y + i, exp_any(load(x + i)));
-    if (i < count) store_part(y + i, exp_any(load_some(x + i, count - i)), count - i);
+    for (int64_t i = 0; i < vectors * WIDTH; i += WIDTH) store(y + i, exp_any(load(x + i)));
 }
 #else
 MAP(map_exp, tort_expf(x))
 #endif
 
 /* Blocks with an element beyond TORT_TURNS_LIMIT go through the C library, whole. */
-INLINE void turns(tort_map_loop near, float (*far)(float), const float *x, float *y, int64_t count) {
+INLINE void turns(map_loop near, float (*far)(float), const float *x, float *y, int64_t vectors) {
     enum { BLOCK = 256 };
-    for (int64_t at = 0, some; at < count; at += some) {
+    for (int64_t at = 0, some; at < vectors * WIDTH; at += some) {
         int32_t beyond = 0;
-        some = count - at < BLOCK ? count - at : BLOCK;
+        some = vectors * WIDTH - at < BLOCK ? vectors * WIDTH - at : BLOCK;
         for (int64_t i = at; i < at + some; i++) beyond |= fabsf(x[i]) > TORT_TURNS_LIMIT;
         if (!beyond)
-            near(0, 0, x + at, y + at, some);
+            near(0, 0, x + at, y + at, some / WIDTH);
         else
             for (int64_t i = at; i < at + some; i++) y[i] = far(x[i]);
     }
 }
 
-static void map_sin(float alpha, float beta, const float *x, float *y, int64_t count) {
+static void map_sin(float alpha, float beta, const float *x, float *y, int64_t vectors) {
     (void)alpha, (void)beta;
-    turns(near_sin, sinf, x, y, count);
+    turns(near_sin, sinf, x, y, vectors);
 }
-static void map_cos(float alpha, float beta, const float *x, float *y, int64_t count) {
+static void map_cos(float alpha, float beta, const float *x, float *y, int64_t vectors) {
     (void)alpha, (void)beta;
-    turns(near_cos, cosf, x, y, count);
+    turns(near_cos, cosf, x, y, vectors);
 }
-static void map_tan(float alpha, float beta, const float *x, float *y, int64_t count) {
+static void map_tan(float alpha, float beta, const float *x, float *y, int64_t vectors) {
     (void)alpha, (void)beta;
-    turns(near_tan, tanf, x, y, count);
-}
-
-static void map_none(float alpha, float beta, const float *x, float *y, int64_t count) {
-    (void)alpha, (void)beta;
-    if (x != y) memcpy(y, x, (size_t)count * sizeof(float));
+    turns(near_tan, tanf, x, y, vectors);
 }
 
-const tort_map_loop SIMD(tort_simd_maps)[TORT_MAP_COUNT] = {
+static void map_none(float alpha, float beta, const float *x, float *y, int64_t vectors) {
+    (void)alpha, (void)beta;
+    if (x != y) memcpy(y, x, (size_t)(vectors * WIDTH) * sizeof(float));
+}
+
+static map_loop *const maps[TORT_MAP_COUNT] = {
     [TORT_ACTIVATION_NONE] = map_none,
     [TORT_ACTIVATION_RELU] = map_relu,
     [TORT_ACTIVATION_LEAKY_RELU] = map_leaky_relu,
@@ -153,6 +141,18 @@ const tort_map_loop SIMD(tort_simd_maps)[TORT_MAP_COUNT] = {
     [TORT_MAP_SIGN] = map_sign,
 };
 
+/* The remainder is copied to a vector of its own and goes through the same loop, so results do not depend on an
+ * element's position. */
+void SIMD(tort_simd_map)(int32_t kind, float alpha, float beta, const float *x, float *y, int64_t count) {
+    const int64_t left = count % WIDTH, whole = count - left;
+    float last[WIDTH] = {0};
+    if (whole > 0) maps[kind](alpha, beta, x, y, whole / WIDTH);
+    if (left == 0) return;
+    memcpy(last, x + whole, (size_t)left * sizeof *last);
+    maps[kind](alpha, beta, last, last, 1);
+    memcpy(y + whole, last, (size_t)left * sizeof *last);
+}
+
 void SIMD(tort_simd_flip)(const uint8_t *x, uint8_t *y, int64_t count, uint8_t bits) {
     _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] = x[i] ^ bits;
 }
@@ -165,5 +165,5 @@ void SIMD(tort_simd_finish)(const tort_epilogue *epilogue, const float *restrict
                             int64_t count) {
     if (residual)
         for (int64_t i = 0; i < count; i++) values[i] += residual[i];
-    SIMD(tort_simd_maps)[epilogue->activation](epilogue->alpha, epilogue->beta, values, values, count);
+    SIMD(tort_simd_map)((int32_t)epilogue->activation, epilogue->alpha, epilogue->beta, values, values, count);
 }

@@ -159,7 +159,7 @@ void SIMD(tort_simd_columns_sum)(double *sums, const float *x, float *y, int64_t
 int64_t SIMD(tort_simd_row_arg)(const float *x, int64_t count, float sign);
 void SIMD(tort_simd_flip)(const uint8_t *x, uint8_t *y, int64_t count, uint8_t bits);
 void SIMD(tort_simd_is_nan)(const float *x, uint8_t *y, int64_t count);
-extern const tort_map_loop SIMD(tort_simd_maps)[TORT_MAP_COUNT];
+void SIMD(tort_simd_map)(int32_t kind, float alpha, float beta, const float *x, float *y, int64_t count);
 extern const tort_chunk_loop SIMD(tort_simd_pairs)[TORT_TYPE_COUNT][TORT_PAIR_COUNT];
 extern const tort_chunk_loop SIMD(tort_simd_wheres)[4];
 extern const tort_cast_loop SIMD(tort_simd_casts)[];
