@@ -2,46 +2,28 @@
  * FusedConv, FusedGemm and FusedMatMul.
  *
  * They apply one after the other: a Conv and an Add become a FusedConv with Z; a Relu behind it sets its activation.
- * Read next: epilogue.h, fuse_batch_norm.c. */
+ * Read next: epilogue.h, fuse_weights.c. */
 #include "ops/activation.h"
 #include "ops/epilogue.h"
 #include "ops/extent.h"
-#include "runtime/include/pattern.h"
+#include "ops/fuse.h"
 
 #include <math.h>
 
 /* ---- bias -------------------------------------------------------------------------------------------------------- */
 
-/* Kind of broadcast of the constant k to a shape of this rank: 1: it is one number; 2: one number for each index of the
- * axis; 0: neither. */
-static int spread_along(const tort_tensor *k, int32_t rank, int32_t axis, int64_t size) {
-    const int32_t at = axis - (rank - k->rank);
-    if (k->rank > rank) return 0;
-    for (int32_t i = 0; i < k->rank; i++)
-        if (k->dims[i] != 1 && i != at) return 0;
-    if (at < 0 || k->dims[at] == 1) return 1;
-    return k->dims[at] == size ? 2 : 0;
-}
-
 /* Replaces the list `name`, a constant that may be absent, by its sum with k, one number for each index of the axis of
  * c. */
 static bool add_to_bias(tort_match *match, const char *name, int32_t axis) {
     const tort_info *c = tort_match_info(match, "c");
-    tort_tensor b, k;
+    tort_tensor b;
     if (!tort_match_same_shape(match, "c", "y") || c->rank <= axis || !tort_dim_known(c->dims[axis])) return false;
     const int64_t size = c->dims[axis];
-    if (!tort_match_constant(match, "k", &k)) return false;
-    const int spread = spread_along(&k, c->rank, axis, size);
-    const bool had = tort_match_info(match, name) != NULL;
-    if (!spread || (had && !tort_match_constant(match, name, &b))) return false;
-    if (had && (b.rank != 1 || b.dims[0] != size)) return false;
     double *sums = tort_match_memory(match, (size_t)size * 2 * sizeof *sums + 1);
-    if (!sums) return false;
-    for (int64_t i = 0; i < size; i++) {
-        double old = 0;
-        tort_load_doubles(k.type, k.data, spread == 2 ? i : 0, 1, &sums[i]);
-        if (had) tort_load_doubles(b.type, b.data, i, 1, &old);
-        sums[i] += old;
+    if (!sums || !tort_match_spread(match, "k", c->rank, axis, size, sums)) return false;
+    if (tort_match_info(match, name)) {
+        if (!tort_match_constant(match, name, &b) || b.rank != 1 || b.dims[0] != size) return false;
+        for (int64_t i = 0; i < size; i++) sums[i] += tort_element_at(&b, i);
     }
     tort_tensor made = {.type = c->type, .rank = 1, .dims = {size}, .data = sums + size};
     tort_store_doubles(made.type, made.data, 0, size, sums);

@@ -16,7 +16,7 @@ const tort_op *const tort_op_families[] = {
     NULL,
 };
 
-extern const tort_pattern tort_patterns_batch_norm[];
+extern const tort_pattern tort_patterns_weights[];
 extern const tort_pattern tort_patterns_epilogue[];
 extern const tort_pattern tort_patterns_activation[];
 extern const tort_pattern tort_patterns_layer_norm[];
@@ -26,6 +26,6 @@ extern const tort_pattern tort_patterns_quantized[];
 
 // clang-format off: tables in columns
 const tort_pattern *const tort_pattern_tables[] = {
-    tort_patterns_batch_norm, tort_patterns_epilogue,  tort_patterns_activation, tort_patterns_layer_norm,
-    tort_patterns_attention,  tort_patterns_quantized, tort_patterns_byte_table, NULL,
+    tort_patterns_weights,   tort_patterns_epilogue,  tort_patterns_activation, tort_patterns_layer_norm,
+    tort_patterns_attention, tort_patterns_quantized, tort_patterns_byte_table, NULL,
 };

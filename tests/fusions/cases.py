@@ -60,6 +60,28 @@ def norm_cases():
         yield Case("gemm_batch_norm", nodes + NORM, {"x": (3, 5)}, {**weights, "w": w, "b": b}, "Gemm")
 
 
+def factor_cases():
+    """Constants behind a convolution, and before one: of one number or of one a channel, in one group and in several."""
+    x, w, b = CONV["inputs"], (4, 4, 3, 3), (4,)
+    for k in ((), (1,), (4, 1, 1), (1, 4, 1, 1), (1, 1, 1, 1)):
+        yield Case("conv_factor", "c=Conv<pads=[1,1,1,1]>(x,w,b) y=Mul(c,k)", x, {"w": w, "b": b, "k": k}, "Conv")
+    for dtype in ("float64", "float16", "bfloat16"):
+        yield Case("conv_factor", "c=Conv(x,w) y=Mul(k,c)", x, {"w": w, "k": (4, 1, 1)}, "Conv", dtype=dtype, opset=22)
+    yield Case("conv_factor", "c=Conv(x,w) d=Mul(c,k) e=Add(d,t) y=HardSwish(e)", x, {"w": w, "k": (1,), "t": (1,)}, "FusedConv", opset=14)
+    for group, w in ((1, (4, 4, 3, 3)), (2, (4, 2, 3, 3))):
+        weights = {"w": w, "b": (w[1] * group,), "k": (w[1] * group, 1, 1)}
+        yield Case("conv_factor", f"c=ConvTranspose<group={group}>(x,w,b) y=Mul(c,k)", x, weights, "ConvTranspose", index=1)
+    for group, w in ((1, (6, 4, 3, 3)), (2, (6, 2, 3, 3)), (4, (8, 1, 2, 2))):
+        for k in ((1,), (4, 1, 1)):
+            padded = f"y=Conv<group={group},pads=[1,1,1,1],strides=[2,2]>(c,w,b)"
+            weights = {"w": w, "b": (w[0],), "k": k}
+            yield Case("conv_input_factor", "c=Mul(x,k) " + padded, x, weights, "Conv")
+            yield Case("conv_input_factor", "c=Div(x,k) " + padded, x, {**weights, "k": positive(*k)}, "Conv")
+            yield Case("conv_input_bias", f"c=Add(k,x) y=Conv<group={group}>(c,w,b)", x, weights, "Conv")
+    yield Case("conv_input_bias", 'c=Add(x,k) y=Conv<auto_pad="VALID">(c,w)', x, {"w": (6, 4, 3, 3), "k": (4, 1, 1)}, "Conv")
+    yield Case("conv_input_bias", "c=Mul(x,k) d=Add(c,t) y=Conv(d,w)", x, {"w": (6, 4, 1, 1), "k": (4, 1, 1), "t": (1,)}, "Conv")
+
+
 def bias_cases():
     images, rows = CONV["inputs"], {"x": (2, 3, 5)}
     for k in ((4, 1, 1), (1, 4, 1, 1), (1,), ()):
@@ -451,6 +473,15 @@ def refused_cases():
     yield Case("training", "c=Conv(x,w) y,rm,rv=BatchNormalization<training_mode=1>(c,s,t,m,v)", x, w, "", opset=15)
     yield Case("training by outputs", "c=Conv(x,w) y,rm,rv=BatchNormalization(c,s,t,m,v)", x, w, "", opset=9)
     yield Case("an infinite factor", "c=Conv(x,w) y=BatchNormalization<epsilon=0.0>(c,s,t,m,v)", x, {**w, "v": np.array([1, 0, 1, 1.0])}, "")
+    yield Case("a factor for places", "c=Conv(x,w) y=Mul(c,k)", x, {**w, "k": (4, 4)}, "")
+    yield Case("a factor that stretches", "c=Conv(x,w) y=Mul(c,k)", {"x": (1, 4, 6, 6)}, {**w, "k": (2, 4, 1, 1)}, "")
+    yield Case("a factor of more axes", "c=Conv(x,w) y=Mul(c,k)", x, {**w, "k": (1, 1, 4, 1, 1)}, "")
+    yield Case("a factor that is an input", "c=Conv(x,w) y=Mul(c,k)", {**x, "k": (1,)}, w, "")
+    yield Case("a constant divided", "c=Div(k,x) y=Conv(c,w)", {"x": (2, 4, 6, 6)}, {**w, "k": (1,)}, "")
+    yield Case("a division by 0", "c=Div(x,k) y=Conv(c,w)", x, {**w, "k": np.zeros((1,))}, "")
+    yield Case("a sum that is padded", "c=Add(x,k) y=Conv<pads=[0,0,1,0]>(c,w)", x, {**w, "k": (1,)}, "")
+    yield Case("a sum that is padded by itself", 'c=Add(x,k) y=Conv<auto_pad="SAME_UPPER">(c,w)', x, {**w, "k": (1,)}, "")
+    yield Case("a factor with two readers", "c=Mul(x,k) y=Conv(c,w) z=Relu(c)", x, {**w, "k": (1,)}, "", outputs=("y", "z"))
     yield Case("a bias for places", "c=Conv(x,w) y=Add(c,k)", x, {**w, "k": (4, 4)}, "")
     yield Case("a bias that stretches", "c=MatMul(x,w) y=Add(c,k)", {"x": (3, 5)}, {"w": (5, 4), "k": (2, 1, 4)}, "")
     yield Case("a bias of one row that becomes several", "c=MatMul(x,w) y=Add(c,k)", {"x": (1, 5)}, {"w": (5, 4), "k": (3, 4)}, "")
@@ -474,7 +505,7 @@ def refused_cases():
 
 
 def all_cases():
-    for make in (norm_cases, bias_cases, residual_cases, activation_cases, bias_gelu_cases, gelu_cases, swish_cases, layer_norm_cases, rms_norm_cases, attention_cases,
+    for make in (norm_cases, factor_cases, bias_cases, residual_cases, activation_cases, bias_gelu_cases, gelu_cases, swish_cases, layer_norm_cases, rms_norm_cases, attention_cases,
                  attention_around_cases, cast_cases, quantized_cases, quantized_kin_cases):
         yield from make()
     yield from heads_cases.sibling_cases(Case)
