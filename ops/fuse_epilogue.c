@@ -7,37 +7,36 @@
 #include "ops/epilogue.h"
 #include "ops/extent.h"
 #include "ops/fuse.h"
+#include "runtime/include/pattern.h"
 
 #include <math.h>
 
 /* ---- bias -------------------------------------------------------------------------------------------------------- */
 
-/* Replaces the list `name`, a constant that may be absent, by its sum with k, one number for each index of the axis of
+/* Replaces the list b, a constant that may be absent, by its sum with k, one number for each index of the axis of
  * c. */
-static bool add_to_bias(tort_match *match, const char *name, int32_t axis) {
+static bool add_to_bias(tort_match *match, int32_t axis) {
     const tort_info *c = tort_match_info(match, "c");
     tort_tensor b;
     if (!tort_match_same_shape(match, "c", "y") || c->rank <= axis || !tort_dim_known(c->dims[axis])) return false;
     const int64_t size = c->dims[axis];
-    double *sums = tort_match_memory(match, (size_t)size * 2 * sizeof *sums + 1);
+    double *sums = tort_match_memory(match, (size_t)size * sizeof *sums + 1);
     if (!sums || !tort_match_spread(match, "k", c->rank, axis, size, sums)) return false;
-    if (tort_match_info(match, name)) {
-        if (!tort_match_constant(match, name, &b) || b.rank != 1 || b.dims[0] != size) return false;
+    if (tort_match_info(match, "b")) {
+        if (!tort_match_constant(match, "b", &b) || b.rank != 1 || b.dims[0] != size) return false;
         for (int64_t i = 0; i < size; i++) sums[i] += tort_element_at(&b, i);
     }
-    tort_tensor made = {.type = c->type, .rank = 1, .dims = {size}, .data = sums + size};
-    tort_store_doubles(made.type, made.data, 0, size, sums);
-    return tort_match_replace(match, name, &made);
+    return tort_match_replace_bias(match, c->type, size, sums);
 }
 
 static bool build_channel_bias(tort_match *match) {
-    return add_to_bias(match, "b", 1);
+    return add_to_bias(match, 1);
 }
 
 static bool build_column_bias(tort_match *match) {
     const tort_info *x = tort_match_info(match, "x"), *w = tort_match_info(match, "w"),
                     *c = tort_match_info(match, "c");
-    return x->rank >= 2 && w->rank >= 2 && add_to_bias(match, "b", c->rank - 1);
+    return x->rank >= 2 && w->rank >= 2 && add_to_bias(match, c->rank - 1);
 }
 
 /* ---- residual ---------------------------------------------------------------------------------------------------- */

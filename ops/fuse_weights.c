@@ -8,10 +8,10 @@
  * whenever a kernel packs or uploads them. Read next: batch_norm.c. */
 #include "ops/extent.h"
 #include "ops/fuse.h"
+#include "runtime/include/pattern.h"
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 bool tort_match_spread(tort_match *match, const char *name, int32_t rank, int32_t axis, int64_t size, double *numbers) {
     tort_tensor k;
@@ -24,6 +24,14 @@ bool tort_match_spread(tort_match *match, const char *name, int32_t rank, int32_
     return true;
 }
 
+bool tort_match_replace_bias(tort_match *match, tort_type type, int64_t count, const double *numbers) {
+    tort_tensor made = {.type = type, .rank = 1, .dims = {count}};
+    made.data = tort_match_memory(match, (size_t)count * sizeof(double) + 1);
+    if (!made.data) return false;
+    tort_store_doubles(type, made.data, 0, count, numbers);
+    return tort_match_replace(match, "b", &made);
+}
+
 /* ---- weights by factors ------------------------------------------------------------------------------------------ */
 
 /* Scales weights (groups, rows, channels, inner) by factors (groups, channels). */
@@ -32,27 +40,6 @@ typedef struct scaling {
     int64_t groups, rows, channels, inner;
     double factors[];
 } scaling;
-
-static void scale_run(const scaling *s, const void *source, void *out, int64_t first, double factor) {
-    double block[TORT_BLOCK];
-    for (int64_t done = 0; done < s->inner; done += TORT_BLOCK) {
-        const int64_t count = tort_block_count(s->inner, done);
-        tort_load_doubles(s->type, source, first + done, count, block);
-        for (int64_t i = 0; i < count; i++) block[i] *= factor;
-        tort_store_doubles(s->type, out, first + done, count, block);
-    }
-}
-
-/* Scales a row with inner = 1: the weights of all channels are contiguous. */
-static void scale_row(const scaling *s, const void *source, void *out, int64_t first, const double *factors) {
-    double block[TORT_BLOCK];
-    for (int64_t done = 0; done < s->channels; done += TORT_BLOCK) {
-        const int64_t count = tort_block_count(s->channels, done);
-        tort_load_doubles(s->type, source, first + done, count, block);
-        for (int64_t i = 0; i < count; i++) block[i] *= factors[done + i];
-        tort_store_doubles(s->type, out, first + done, count, block);
-    }
-}
 
 static void scale_floats(const scaling *s, const float *source, float *out) {
     for (int64_t row = 0; row < s->groups * s->rows; row++) {
@@ -64,16 +51,24 @@ static void scale_floats(const scaling *s, const float *source, float *out) {
 
 static void scale_weights(const void *arg, const void *source, void *out) {
     const scaling *s = arg;
+    const int64_t rows = s->groups * s->rows, count = rows * s->channels * s->inner;
+    double block[TORT_BLOCK];
     if (s->type == TORT_FLOAT) {
         scale_floats(s, source, out);
         return;
     }
-    for (int64_t row = 0; row < s->groups * s->rows; row++) {
-        const double *factors = s->factors + row / s->rows * s->channels;
-        const int64_t first = row * s->channels * s->inner;
-        if (s->inner == 1) scale_row(s, source, out, first, factors);
-        for (int64_t c = 0; s->inner != 1 && c < s->channels; c++)
-            scale_run(s, source, out, first + c * s->inner, factors[c]);
+    for (int64_t at = 0, row = 0, c = 0, i = 0; at < count; at += TORT_BLOCK) {
+        const int64_t some = tort_block_count(count, at);
+        tort_load_doubles(s->type, source, at, some, block);
+        for (int64_t k = 0; k < some; k++) {
+            block[k] *= s->factors[row / s->rows * s->channels + c];
+            if (++i < s->inner) continue;
+            i = 0;
+            if (++c < s->channels) continue;
+            c = 0;
+            row++;
+        }
+        tort_store_doubles(s->type, out, at, some, block);
     }
 }
 
@@ -118,14 +113,6 @@ static bool read_factor(tort_match *match, int64_t channels, double *factors, do
     return true;
 }
 
-static bool replace_bias(tort_match *match, tort_type type, int64_t count, const double *numbers) {
-    tort_tensor made = {.type = type, .rank = 1, .dims = {count}};
-    made.data = tort_match_memory(match, (size_t)count * sizeof(double) + 1);
-    if (!made.data) return false;
-    tort_store_doubles(type, made.data, 0, count, numbers);
-    return tort_match_replace(match, "b", &made);
-}
-
 /* Scales the weights, of the shape in *shape, and replaces the bias: b (NULL: none) has one number or one per channel
  * and is multiplied by `beta`. */
 static bool scale_and_shift(tort_match *match, const scaling *shape, const tort_tensor *b, double beta) {
@@ -141,7 +128,7 @@ static bool scale_and_shift(tort_match *match, const scaling *shape, const tort_
         !factors_fit(match, s->factors, channels))
         return false;
     return tort_match_derive(match, "w", scale_weights, s) &&
-           ((factor && !b) || replace_bias(match, s->type, channels, shifts));
+           ((factor && !b) || tort_match_replace_bias(match, s->type, channels, shifts));
 }
 
 /* ---- Conv, ConvTranspose, Gemm ----------------------------------------------------------------------------------- */
@@ -198,32 +185,28 @@ static bool build_gemm(tort_match *match) {
 
 /* ---- constants before a Conv ------------------------------------------------------------------------------------- */
 
-/* The shape of the weights by channels of x. False if that is not known. */
-static bool shape_by_inputs(tort_match *match, scaling *shape) {
-    const tort_info *w = tort_match_info(match, "w");
+/* The weights by channels of x, with k as factors, in memory of the session; NULL: they are no such constants. */
+static scaling *read_before(tort_match *match) {
+    const tort_info *w = tort_match_info(match, "w"), *x = tort_match_info(match, "x");
     const tort_node_view node = tort_match_node(match, "y");
     const int64_t group = tort_attr_int(&node, "group");
-    if (w->rank < 3 || group < 1 || w->dims[0] % group || !tort_match_same_shape(match, "x", "m")) return false;
-    *shape = (scaling){
-        .type = w->type, .groups = group, .rows = w->dims[0] / group, .channels = w->dims[1], .inner = kernel_size(w)};
-    return true;
-}
-
-/* Reads k by channels of x, in memory of the session. */
-static double *spread_by_inputs(tort_match *match, const scaling *shape, double *numbers) {
-    const int64_t channels = shape->groups * shape->channels;
-    return numbers && tort_match_spread(match, "k", tort_match_info(match, "x")->rank, 1, channels, numbers) ? numbers
-                                                                                                             : NULL;
+    if (w->rank < 3 || group < 1 || w->dims[0] % group || !tort_match_same_shape(match, "x", "m")) return NULL;
+    const int64_t channels = group * w->dims[1];
+    scaling *s = tort_match_memory(match, sizeof *s + (size_t)channels * sizeof(double));
+    if (!s || !tort_match_spread(match, "k", x->rank, 1, channels, s->factors)) return NULL;
+    s->type = w->type;
+    s->groups = group;
+    s->rows = w->dims[0] / group;
+    s->channels = w->dims[1];
+    s->inner = kernel_size(w);
+    return s;
 }
 
 static bool build_factor_before(tort_match *match) {
-    scaling shape;
-    if (!shape_by_inputs(match, &shape)) return false;
-    const int64_t channels = shape.groups * shape.channels;
-    const bool divides = !strcmp(tort_match_node(match, "m").op->name, "Div");
-    scaling *s = tort_match_memory(match, sizeof *s + (size_t)channels * sizeof(double));
-    if (!s || !spread_by_inputs(match, &shape, s->factors)) return false;
-    *s = shape;
+    scaling *s = read_before(match);
+    if (!s) return false;
+    const int64_t channels = s->groups * s->channels;
+    const bool divides = tort_match_node(match, "m").op->name[0] == 'D'; /* Div, else Mul */
     for (int64_t i = 0; divides && i < channels; i++) s->factors[i] = 1 / s->factors[i];
     return factors_fit(match, s->factors, channels) && tort_match_derive(match, "w", scale_weights, s);
 }
@@ -233,30 +216,26 @@ static bool pads_nothing(const tort_node_view *conv) {
     const int64_t *pads = tort_attr_ints(conv, "pads", &count);
     for (int32_t i = 0; i < count; i++)
         if (pads[i] != 0) return false;
-    return strncmp(tort_attr_string(conv, "auto_pad"), "SAME", 4) != 0;
+    return tort_attr_string(conv, "auto_pad")[0] != 'S'; /* SAME_UPPER, SAME_LOWER */
 }
 
 /* b + W k: W is (groups, rows, channels, inner). */
-static void add_products(const scaling *s, const tort_tensor *w, const double *k, double *bias) {
-    for (int64_t filter = 0, at = 0; filter < s->groups * s->rows; filter++)
-        for (int64_t c = 0; c < s->channels; c++)
-            for (int64_t i = 0; i < s->inner; i++, at++)
-                bias[filter] += tort_element_at(w, at) * k[filter / s->rows * s->channels + c];
-}
-
 static bool build_summand_before(tort_match *match) {
     const tort_node_view conv = tort_match_node(match, "y");
-    scaling shape;
+    const scaling *s = read_before(match);
     tort_tensor w, b;
     bool has;
-    if (!shape_by_inputs(match, &shape) || !pads_nothing(&conv)) return false;
-    const int64_t filters = shape.groups * shape.rows, channels = shape.groups * shape.channels;
+    if (!s || !pads_nothing(&conv)) return false;
+    const int64_t filters = s->groups * s->rows;
     double *bias = tort_match_memory(match, (size_t)filters * sizeof(double) + 1);
-    const double *k = spread_by_inputs(match, &shape, tort_match_memory(match, (size_t)channels * sizeof(double) + 1));
-    if (!bias || !k || !tort_match_constant(match, "w", &w) || !read_bias(match, filters, &b, &has)) return false;
-    for (int64_t i = 0; has && i < filters; i++) bias[i] = tort_element_at(&b, i);
-    add_products(&shape, &w, k, bias);
-    return replace_bias(match, shape.type, filters, bias);
+    if (!bias || !tort_match_constant(match, "w", &w) || !read_bias(match, filters, &b, &has)) return false;
+    for (int64_t f = 0, at = 0; f < filters; f++) {
+        if (has) bias[f] = tort_element_at(&b, f);
+        for (int64_t c = 0; c < s->channels; c++)
+            for (int64_t i = 0; i < s->inner; i++, at++)
+                bias[f] += tort_element_at(&w, at) * s->factors[f / s->rows * s->channels + c];
+    }
+    return tort_match_replace_bias(match, s->type, filters, bias);
 }
 
 #define NORM " y=BatchNormalization{training_mode=0,spatial=1}(c,#scale,#shift,#mean,#variance)"

@@ -24,7 +24,7 @@
 #define INPUT TORT_WINOGRAD_INPUT
 #define OUTPUT TORT_WINOGRAD_OUTPUT
 #define CHUNK_FLOATS 131072     /* transformed inputs of a chunk: 512 KiB, half of a large L2 cache */
-#define MIN_CHANNELS 32         /* input channels, and filters: fewer do not pay for the transforms */
+#define MIN_CHANNELS 16         /* input channels, and filters: one block, whose transforms pay already */
 #define MIN_TILES 12            /* tiles per picture, up to MAX_WEIGHTS; with more weights MANY_TILES, ... */
 #define MANY_TILES 40           /* ... as the larger weights cost more to read than they save */
 #define MAX_WEIGHTS (192 * 192) /* channels times filters; also the limit for pictures of unknown size */

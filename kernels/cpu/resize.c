@@ -2,9 +2,12 @@
  *
  * Interpolation is separable. Each row of the input is interpolated along itself once, into a ring of as many rows
  * as a row of the output needs, which is their weighted sum. If a shape that was unknown turns out to resize other
- * axes, the plain loop runs. Read next: ops/resize.h. */
+ * axes, the plain loop runs. Beside convolutions of blocks of channels (blocked.h), a pixel is the weighted sum of up
+ * to four, as its channels lie together. Read next: ops/resize.h. */
 #include "ops/resize.h"
+#include "kernels/cpu/blocked.h"
 #include "kernels/cpu/pieces.h"
+#include "ops/contents.h"
 #include "runtime/core/base/memory.h"
 
 #include <math.h>
@@ -40,6 +43,39 @@ static tort_verdict claim_resize(const tort_target *target, const tort_node_view
     if (p->rank > 0 && !find_form(p, &form))
         return tort_no(TORT_NO_SHAPE, "", "changes the last two axes, others change too");
     return tort_cpu_claim_float(target, node);
+}
+
+enum { PLANES, BLOCKS }; /* variants */
+
+/* A view that merges the rows of a picture with its channels is not of blocks. */
+static bool is_of_pictures(const resize_form *form, const int64_t *dims) {
+    return form->row.in == dims[2] && form->column.in == dims[3];
+}
+
+/* True if the form will be of pictures, whatever their sizes are: both of their axes change, others do not. */
+static bool will_be_of_pictures(const tort_node_view *node) {
+    const tort_resize_params *p = node->params;
+    const tort_info *x = &node->inputs[0];
+    resize_form form;
+    tort_floats scales;
+    tort_error error = {0};
+    if (p->rank > 0) return find_form(p, &form) && is_of_pictures(&form, x->dims);
+    if (tort_read_floats(node, node->input_count == 2 ? 1 : 2, "scales", &scales, &error) ||
+        scales.known != TORT_KNOWN || scales.count != 4)
+        return false;
+    return scales.values[0] == 1 && scales.values[1] == 1 && scales.values[2] != 1 && scales.values[3] != 1;
+}
+
+static tort_verdict claim_blocked(const tort_target *target, const tort_node_view *node) {
+    const tort_resize_params *p = node->params;
+    const tort_info *x = &node->inputs[0];
+    if (x->rank != 4 || x->dims[1] < TORT_LANES)
+        return tort_no(TORT_NO_SHAPE, "", "is for pictures of %d channels and more that are known", TORT_LANES);
+    if (p->mode == TORT_RESIZE_CUBIC || p->antialias || p->transform == TORT_RESIZE_TF_HALF_PIXEL_FOR_NN)
+        return tort_no(TORT_NO_ATTR, "", "is for modes nearest and linear without antialias");
+    if (!will_be_of_pictures(node))
+        return tort_no(TORT_NO_DYNAMIC, "", "is for height and width alone, by scales or sizes that are known");
+    return claim_resize(target, node);
 }
 
 /* ---- size -------------------------------------------------------------------------------------------------------- */
@@ -180,6 +216,51 @@ static void nearest_rows(const resize_job *job, int64_t first, int64_t last) {
     }
 }
 
+/* y = the weighted sum of the pixels at `at`, of two rows of a block. */
+static inline void blend_pixel(const float *const *rows, const int32_t *at, const float *weights, int64_t taps,
+                               float *restrict y) {
+    for (int32_t lane = 0; lane < TORT_LANES; lane++) {
+        float sum = 0;
+        for (int64_t r = 0; r < 2; r++)
+            for (int64_t t = 0; t < taps; t++) sum += weights[r * taps + t] * rows[r][at[t] * TORT_LANES + lane];
+        y[lane] = sum;
+    }
+}
+
+static void blend_row(const resize_job *job, int64_t row, const float *x, float *y) {
+    const int64_t width = job->form.column.in * TORT_LANES, taps = job->column.taps, down = job->row.taps;
+    const int32_t *indices = job->row.indices + row * down;
+    const float *rows[2] = {x + indices[0] * width, x + indices[down - 1] * width};
+    for (int64_t i = 0; i < job->form.column.out; i++, y += TORT_LANES) {
+        const int32_t *at = job->column.indices + i * taps;
+        float weights[4];
+        for (int64_t r = 0; r < 2; r++)
+            for (int64_t t = 0; t < taps; t++)
+                weights[r * taps + t] =
+                    r < down ? job->row.weights[row * down + r] * job->column.weights[i * taps + t] : 0;
+        if (taps == 2)
+            blend_pixel(rows, at, weights, 2, y);
+        else
+            blend_pixel(rows, at, weights, 1, y);
+    }
+}
+
+static void blocked_rows(const resize_job *job, int64_t first, int64_t last) {
+    const int64_t height = job->form.row.out, width = job->form.column.out * TORT_LANES;
+    const int64_t in = job->form.column.in * TORT_LANES, work = tort_work(width, 4, 4);
+    for (int64_t i = first; i < last && tort_piece_goes_on(job->call, i, work); i++) {
+        const float *x = job->x + i / height * job->form.row.in * in;
+        float *y = job->y + i * width;
+        if (job->p->mode != TORT_RESIZE_NEAREST) {
+            blend_row(job, i % height, x, y);
+            continue;
+        }
+        x += job->row.indices[i % height] * in;
+        for (int64_t at = 0; at < job->form.column.out; at++, y += TORT_LANES)
+            memcpy(y, x + job->column.indices[at] * TORT_LANES, TORT_LANES * sizeof *y);
+    }
+}
+
 /* Ring of input rows: row i is in slot i modulo the taps. */
 typedef struct row_ring {
     float *rows, *weights;
@@ -239,7 +320,9 @@ static void resize_parts(void *arg, int64_t begin, int64_t end) {
         int64_t first, last;
         tort_cpu_share(job->form.planes * job->form.row.out, 1, part, job->parts, &first, &last);
         for (int64_t t = 0; t < job->row.taps; t++) ring.held[t] = -1;
-        if (job->p->mode == TORT_RESIZE_NEAREST)
+        if (job->call->kernel->variant == BLOCKS)
+            blocked_rows(job, first, last);
+        else if (job->p->mode == TORT_RESIZE_NEAREST)
             nearest_rows(job, first, last);
         else
             interpolate_rows(job, &ring, first, last);
@@ -252,7 +335,15 @@ static tort_status run_resize(const tort_call *call) {
     resize_job job = {
         .call = call, .p = p, .simd = device->simd, .x = call->inputs[0].data, .y = call->outputs[0].data};
     const int64_t count = tort_count(&call->outputs[0]);
-    if (count == 0 || p->rank == 0 || !find_form(p, &job.form)) return tort_resize_reference(call);
+    if (call->kernel->variant == BLOCKS) {
+        const int64_t *dims = call->inputs[0].dims;
+        if (count == 0) return TORT_OK;
+        if (p->rank == 0 || !find_form(p, &job.form) || !is_of_pictures(&job.form, dims))
+            return tort_fail(call->error, TORT_E_INTERNAL, "the sizes were not known in time");
+        job.form.planes = dims[0] * tort_blocks(dims[1]);
+    } else if (count == 0 || p->rank == 0 || !find_form(p, &job.form)) {
+        return tort_resize_reference(call);
+    }
     if (!part_bytes(&job.form, &job.part_bytes)) return tort_out_of_memory(call->error, SIZE_MAX);
     char *scratch = call->scratch;
     job.row = take_table(&scratch, &job.form.row);
@@ -269,6 +360,10 @@ static tort_status run_resize(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_resize[] = {
+    {"", "Resize", "resize_blocked", .claim = claim_blocked, .size = size_resize, .run = run_resize, .variant = BLOCKS,
+     .layout = {TORT_BLOCKED, .inputs = 1, .outputs = 1, .follows = true, .enlarges = true}},
+    {"", "Upsample", "resize_blocked", .claim = claim_blocked, .size = size_resize, .run = run_resize,
+     .variant = BLOCKS, .layout = {TORT_BLOCKED, .inputs = 1, .outputs = 1, .follows = true, .enlarges = true}},
     {"", "Resize", "resize_rows", .claim = claim_resize, .size = size_resize, .run = run_resize},
     {"", "Upsample", "resize_rows", .claim = claim_resize, .size = size_resize, .run = run_resize},
     {.op = NULL},

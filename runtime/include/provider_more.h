@@ -127,6 +127,7 @@ typedef struct tort_in_layout {
     int32_t id;
     uint32_t inputs, outputs; /* bit i: the kernel reads input i, or writes output i, in the layout */
     bool follows;             /* pays only beside a kernel of this layout that does not follow */
+    bool enlarges;            /* pays only where its output, larger than its inputs, is read in this layout */
     /* Pure: true if the node is faster in this layout than by the next row even if all its operands are converted: then
      * it needs no neighbour. NULL: no. */
     bool (*alone)(const tort_node_view *node);

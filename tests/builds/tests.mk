@@ -3,7 +3,7 @@ TESTS += test-plain
 THOROUGH_TESTS += test-builds test-mobilenet
 
 PLAIN_BUILD := $(BUILD)/tests/plain
-PLAIN_SIZE ?= 728000 # errors list the names of inputs, sizes and outputs that there are; weights are shared; Unique sorts by keys
+PLAIN_SIZE ?= 732000 # factors beside convolutions go into their weights; errors list the names of inputs, sizes and outputs that there are; weights are shared; Unique sorts by keys
 # Of a folder, and what else is built so.
 smaller_build = $(MAKE) --no-print-directory -s BUILD=$(1) CUDA=0 $(2) $(1)/tinyort $(1)/libtinyort.so
 

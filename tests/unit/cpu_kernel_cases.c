@@ -453,6 +453,8 @@ static const kernel_case kernel_cases[] = {
     {"", "BatchNormalization", "batch_norm_planes", make_batch_norm, NULL},
     {"", "GroupNormalization", "group_norm_planes", make_group_norm, NULL},
     {"", "LpNormalization", "lp_norm_rows", make_lp_norm, NULL},
+    {"", "Resize", "resize_blocked", make_blocked_resize, NULL},
+    {"", "Upsample", "resize_blocked", make_blocked_upsample, NULL},
     {"", "Resize", "resize_rows", make_resize, NULL},
     {"", "Upsample", "resize_rows", make_upsample, NULL},
     {"", "RotaryEmbedding", "rotary_rows", make_rotary, NULL},

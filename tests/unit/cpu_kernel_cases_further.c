@@ -79,38 +79,56 @@ void make_lp_norm(random_node *n, random_source *r) {
 /* Sizes are constants, as inference needs them. */
 
 /* Numbers only: a tap of weight 0 is left out here or there, and so an infinity beside a sample may make it NaN. */
-void make_resize(random_node *n, random_source *r) {
+static void add_resize(random_node *n, random_source *r, int64_t channels) {
     static const char *const modes[] = {"nearest", "linear", "cubic"};
     static const char *const transforms[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
                                              "align_corners", "asymmetric"};
     static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
-    const int64_t dims[4] = {draw(r, 1, 2), draw(r, 1, 4), draw(r, 1, 30), draw(r, 1, 70)}, rank = 4;
+    const int64_t dims[4] = {draw(r, 1, 2), channels, draw(r, 1, 30), draw(r, 1, 70)}, rank = 4;
     add_tensor(n, r, 4, dims);
     n->input_count += 2; /* without roi and scales */
     const tort_tensor *sizes = add_buffer(n, TORT_INT64, 1, &rank);
-    const int32_t kept = (int32_t)draw(r, 2, 4);
+    const bool blocked = channels >= 16; /* for which not everything is taken */
+    const int32_t kept = blocked && chance(r, 90) ? 4 : (int32_t)draw(r, 2, 4);
     for (int32_t i = 0; i < 4; i++)
         ((int64_t *)sizes->data)[i] = i < 2 || i == kept ? dims[i] : chance(r, 30) ? 2 * dims[i] : draw(r, 1, 70);
     n->constant[3] = true;
-    add_string(n, "mode", modes[draw(r, 0, 2)]);
+    add_string(n, "mode", modes[draw(r, 0, blocked ? 1 : 2)]);
     add_string(n, "coordinate_transformation_mode", transforms[draw(r, 0, 4)]);
     add_string(n, "nearest_mode", roundings[draw(r, 0, 3)]);
-    add_int(n, "antialias", chance(r, 30));
+    add_int(n, "antialias", chance(r, blocked ? 5 : 30));
     add_int(n, "exclude_outside", chance(r, 20));
     n->opset = 19;
     n->tolerance = 1e-5f;
 }
 
-void make_upsample(random_node *n, random_source *r) {
-    const int64_t dims[3] = {draw(r, 1, 6), draw(r, 1, 20), draw(r, 1, 40)}, rank = 3;
-    add_tensor(n, r, 3, dims);
-    add_tensor(n, r, 1, &rank);
+void make_resize(random_node *n, random_source *r) {
+    add_resize(n, r, draw(r, 1, 4));
+}
+
+void make_blocked_resize(random_node *n, random_source *r) {
+    add_resize(n, r, draw(r, 16, 40));
+}
+
+/* Resizes the last two axes. */
+static void add_upsample(random_node *n, random_source *r, int32_t rank, const int64_t *dims) {
+    const int64_t count = rank;
+    add_tensor(n, r, rank, dims);
+    add_tensor(n, r, 1, &count);
     float *scales = n->inputs[1].data;
-    for (int32_t i = 0; i < 3; i++) scales[i] = i == 0 ? 1 : (float)draw(r, 2, 6) / 2;
+    for (int32_t i = 0; i < rank; i++) scales[i] = i < rank - 2 ? 1 : (float)draw(r, 2, 6) / 2;
     n->constant[1] = true;
     add_string(n, "mode", chance(r, 50) ? "nearest" : "linear");
     n->opset = 9;
     n->tolerance = 1e-5f;
+}
+
+void make_upsample(random_node *n, random_source *r) {
+    add_upsample(n, r, 3, (const int64_t[]){draw(r, 1, 6), draw(r, 1, 20), draw(r, 1, 40)});
+}
+
+void make_blocked_upsample(random_node *n, random_source *r) {
+    add_upsample(n, r, 4, (const int64_t[]){draw(r, 1, 2), draw(r, 16, 40), draw(r, 1, 20), draw(r, 1, 40)});
 }
 
 static void add_caches(random_node *n, random_source *r, int32_t rank, const int64_t *dims) {

@@ -257,6 +257,16 @@ static void make_larger(random_node *n) {
     add_string(n, "mode", "cubic");
 }
 
+static void make_larger_blocks(random_node *n) {
+    n->opset = 19;
+    add_floats(n, 4, DIMS(1, 64, 500, 500));
+    add_absent(n);
+    const tort_tensor *scales = add_buffer(n, TORT_FLOAT, 1, DIMS(4));
+    memcpy(scales->data, (const float[]){1, 1, 2, 2}, 4 * sizeof(float));
+    n->constant[2] = true;
+    add_string(n, "mode", "linear");
+}
+
 /* ---- attention --------------------------------------------------------------------------------------------------- */
 
 static void make_heads_of_onnx(random_node *n) {
@@ -386,6 +396,7 @@ const ending_case ending_cases[] = {
     {"", "MaxPool", "max_pool_bytes", "window 1000x1000", make_pool_of_bytes},
     {"", "MaxPool", "max_pool_blocked_bytes", "window 400x400", make_pool_of_byte_blocks},
     {"", "Resize", "resize_rows", "2 of 3000x3000", make_larger},
+    {"", "Resize", "resize_blocked", "64 of 1000x1000", make_larger_blocks},
     {"", "Attention", "attention_blocks", "4096 queries and keys", make_heads_of_onnx},
     {"", "Attention", "attention_blocks", "2000 of 2 queries, 4000 keys", make_few_queries},
     {"tinyort", "FusedAttention", "attention_blocks", "4096 queries and keys", make_fused_attention},

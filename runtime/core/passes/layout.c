@@ -242,11 +242,18 @@ static void find_sets(const decider *d) {
     }
 }
 
+static bool has_company(const decider *d, int32_t index) {
+    const tort_unit *unit = unit_at(d, index);
+    const int32_t set = set_of(d, index), value = tort_unit_node(d->lowered, index)->outputs[0];
+    if (unit->kernel->layout.enlarges && !wanted_of(d, value)[unit->layout.id]) return false;
+    return d->asking[set] > 1 && d->leading[set] > 0;
+}
+
 static tort_status move_on(decider *d, int32_t index, bool *moved) {
     tort_unit *unit = unit_at(d, index);
-    const tort_verdict verdict = tort_no(
-        TORT_NO_SHAPE, "", "no neighbour of it has layout %s, so that all it reads and writes would be converted",
-        d->session->layouts[unit->layout.id].layout->name);
+    const tort_verdict verdict =
+        tort_no(TORT_NO_SHAPE, "", "beside its neighbours, layout %s would convert more than it saves",
+                d->session->layouts[unit->layout.id].layout->name);
     tort_node_view view = tort_pass_view(&d->pass, index);
     tort_candidate c = {.session = d->session,
                         .lowered = d->lowered,
@@ -270,8 +277,7 @@ static tort_status move_lone(decider *d, bool *moved) {
     find_sets(d);
     for (int32_t i = 0; !status && i < d->lowered->graph.node_count; i++) {
         bool found = false;
-        if (!asks(unit_at(d, i)) || d->stays[i]) continue;
-        if (d->asking[set_of(d, i)] > 1 && d->leading[set_of(d, i)] > 0) continue;
+        if (!asks(unit_at(d, i)) || d->stays[i] || has_company(d, i)) continue;
         status = move_on(d, i, &found);
         d->stays[i] = !found;
         *moved = *moved || found;
