@@ -1,6 +1,6 @@
 /* product_doubles.c - rows of A times a packed panel of B, in double; see tort_double_rows. Read next:
  * ../product_doubles.c. */
-#include "kernels/cpu/simd/vector.h"
+#include "kernels/cpu/simd/intrinsics.h"
 
 #include <string.h>
 
@@ -8,10 +8,31 @@
 #define COLUMNS (VECTORS * DOUBLES)
 #define ROWS (WIDTH == 16 ? 8 : 4) /* whose sums stay in registers */
 
+/* Stores a row of sums, or adds them to what is there. */
+INLINE void store_row(const tort_double_rows *t, double *y, const doubles *sums) {
+#if WIDTH == 16 /* calls of memcpy would take as long as 30 products */
+    const uint32_t kept = (1u << t->columns) - 1;
+    for (int v = 0; v < VECTORS; v++) {
+        const __mmask8 lanes = (__mmask8)(kept >> v * DOUBLES);
+        doubles made = sums[v];
+        if (t->adds) made += (doubles)_mm512_maskz_loadu_pd(lanes, y + v * DOUBLES);
+        _mm512_mask_storeu_pd(y + v * DOUBLES, lanes, made);
+    }
+#else
+    const bool whole = t->columns == COLUMNS;
+    double last[COLUMNS], *to = whole ? y : last;
+    if (!whole && t->adds) memcpy(last, y, (size_t)t->columns * sizeof *last);
+    for (int v = 0; v < VECTORS; v++) {
+        loose_doubles *place = (loose_doubles *)(to + v * DOUBLES);
+        *place = t->adds ? (doubles)*place + sums[v] : sums[v];
+    }
+    if (!whole) memcpy(y, last, (size_t)t->columns * sizeof *last);
+#endif
+}
+
 /* `rows` is a constant after inlining. */
 INLINE void multiply(const tort_double_rows *t, const double *a, double *y, int rows) {
     doubles sums[ROWS][VECTORS];
-    double last[COLUMNS];
     const double *b = t->panel;
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < VECTORS; v++) sums[r][v] = (doubles){0};
@@ -23,16 +44,7 @@ INLINE void multiply(const tort_double_rows *t, const double *a, double *y, int 
             sums[r][1] += factor * right;
         }
     }
-    _Pragma("GCC unroll 8") for (int r = 0; r < rows; r++, y += t->y_row) {
-        const bool whole = t->columns == COLUMNS;
-        double *to = whole ? y : last;
-        if (!whole && t->adds) memcpy(last, y, (size_t)t->columns * sizeof *last);
-        for (int v = 0; v < VECTORS; v++) {
-            loose_doubles *place = (loose_doubles *)(to + v * DOUBLES);
-            *place = t->adds ? (doubles)*place + sums[r][v] : sums[r][v];
-        }
-        if (!whole) memcpy(y, last, (size_t)t->columns * sizeof *last);
-    }
+    _Pragma("GCC unroll 8") for (int r = 0; r < rows; r++, y += t->y_row) store_row(t, y, sums[r]);
 }
 
 void SIMD(tort_simd_double_rows)(const tort_double_rows *t) {
