@@ -59,8 +59,10 @@ static bool will_be_of_pictures(const tort_node_view *node) {
     resize_form form;
     tort_floats scales;
     tort_error error = {0};
+    int32_t axes;
     if (p->rank > 0) return find_form(p, &form) && is_of_pictures(&form, x->dims);
-    if (tort_read_floats(node, node->input_count == 2 ? 1 : 2, "scales", &scales, &error) ||
+    tort_attr_ints(node, "axes", &axes);
+    if (axes > 0 || tort_read_floats(node, node->input_count == 2 ? 1 : 2, "scales", &scales, &error) ||
         scales.known != TORT_KNOWN || scales.count != 4)
         return false;
     return scales.values[0] == 1 && scales.values[1] == 1 && scales.values[2] != 1 && scales.values[3] != 1;

@@ -106,6 +106,26 @@ def test_cast_to_the_same_type(suite, folder):
         suite.check(kernels["same"] == "view" and kernels["other"] != "view", f"{chain}: {kernels}")
 
 
+def test_resize_of_blocks(suite, folder):
+    """A Resize between convolutions is of blocks of channels if its output is read so; the pictures' sizes may be open, but not which axes change."""
+    rng = np.random.default_rng(3)
+    weights = [numpy_helper.from_array(rng.standard_normal((16, 16, 1, 1), np.float32), name) for name in ("v", "w")]
+    first, last = helper.make_node("Conv", ["x", "v"], ["c"], "first"), helper.make_node("Conv", ["r", "w"], ["y"], "last")
+    turned = {"axes": [2, 3, 0, 1]}  # the same numbers are the scales of N and C then
+    cases = [("blocks", [first], last, {}, ["n", 16, "h", "w"]),
+             ("known sizes", [first], last, {}, [1, 16, 4, 6]), ("read in planes", [first], helper.make_node("Softmax", ["r"], ["y"], "last", axis=3), {}, ["n", 16, "h", "w"]),
+             ("other axes", [first], helper.make_node("Relu", ["r"], ["y"], "last"), turned, ["n", 16, "h", "w"])]
+    for case, before, after, attributes, shape in cases:
+        scales = numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "s")
+        resize = helper.make_node("Resize", ["c", "", "s"], ["r"], "resize", mode="linear", **attributes)
+        save_model(folder / "m.onnx", [*before, resize, after], [floats("x", shape)], [floats("y", None)], opset=18, weights=[*weights, scales])
+        sizes = () if shape[0] == 1 else ("--shape", "x=1x16x4x6")
+        kernels = {node["name"]: node["kernel"] for node in suite.run("plan", folder / "m.onnx", "--json").json()["nodes"]}
+        suite.check((kernels["resize"] == "resize_blocked") == (case in ("blocks", "known sizes")), f"{case}: {kernels}")
+        told = suite.run("run", folder / "m.onnx", "--random", "1", *sizes, "--json").json()["outputs"][0]
+        suite.check(told["shape"] == ([2, 32, 4, 6] if attributes else [1, 16, 8, 12]), f"{case}: {told}")
+
+
 def test_unread(suite, folder):
     """A node that no output needs does not run, and is told apart from what is computed while planning."""
     nodes = [helper.make_node("Abs", ["x"], ["y"]), helper.make_node("Neg", ["x"], ["z"], "lonely")]
