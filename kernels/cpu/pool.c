@@ -43,7 +43,7 @@ typedef struct pool_job {
 } pool_job;
 
 /* Floats of a job's lists for averages: a weight of 1 for each position, and what windows count along rows of outputs
- * and along columns, each with the vector more that loops read. */
+ * and along columns, behind which loops read as far as behind a plane. */
 static bool list_floats(const tort_planes *planes, int64_t *floats) {
     int64_t rows;
     return !__builtin_mul_overflow(planes->output[0], planes->output[1], &rows) &&

@@ -229,17 +229,18 @@ static inline void blend_pixel(const float *const *rows, const int32_t *at, cons
     }
 }
 
+/* A row of outputs has two taps: if the height stayed, it would be merged with the channels. A column has one if the
+ * width stays. */
 static void blend_row(const resize_job *job, int64_t row, const float *x, float *y) {
-    const int64_t width = job->form.column.in * TORT_LANES, taps = job->column.taps, down = job->row.taps;
-    const int32_t *indices = job->row.indices + row * down;
-    const float *rows[2] = {x + indices[0] * width, x + indices[down - 1] * width};
+    const int64_t width = job->form.column.in * TORT_LANES, taps = job->column.taps;
+    const int32_t *down = job->row.indices + 2 * row;
+    const float *rows[2] = {x + down[0] * width, x + down[1] * width};
     for (int64_t i = 0; i < job->form.column.out; i++, y += TORT_LANES) {
         const int32_t *at = job->column.indices + i * taps;
         float weights[4];
         for (int64_t r = 0; r < 2; r++)
             for (int64_t t = 0; t < taps; t++)
-                weights[r * taps + t] =
-                    r < down ? job->row.weights[row * down + r] * job->column.weights[i * taps + t] : 0;
+                weights[r * taps + t] = job->row.weights[2 * row + r] * job->column.weights[i * taps + t];
         if (taps == 2)
             blend_pixel(rows, at, weights, 2, y);
         else

@@ -65,7 +65,7 @@ typedef struct tort_window_rows {
     int64_t rows, width, out_pitch, pitch;
 } tort_window_rows;
 
-/* What a window makes of the elements that it sees: bias + sum over j < count of weights[j] * element j, within bounds,
+/* Result of a window: bias + sum over j < count of weights[j] * the element that position j sees, within bounds,
  * divided by row_divisors[h] * column_divisors[i] (NULL: by 1; columns are read as far as the source). */
 typedef struct tort_weighted {
     const int64_t *offsets;
@@ -275,8 +275,8 @@ typedef struct tort_simd {
     /* Column by column, accumulated into `into`; rows lie `stride` elements apart and are whole chunks. */
     void (*fold_columns)(tort_fold_kind kind, double *into, const float *x, int64_t stride, int64_t rows,
                          int64_t chunks);
-    /* Of each of `rows` rows of `count` elements, one behind the other: as a chunk of columns that are then joined by
-     * halves, in the same order with all instructions. count >= 1. */
+    /* Rows of `count` elements, one behind the other: each as a chunk of columns that are then joined by halves, in the
+     * same order with all instructions. count >= 1. */
     void (*fold_rows)(tort_fold_kind kind, double *into, const float *x, int64_t count, int64_t rows);
     /* values[i] = activation(values[i] + residual[i]); residual may be NULL. */
     void (*finish)(const tort_epilogue *epilogue, const float *residual, float *values, int64_t count);

@@ -247,24 +247,22 @@ static void make_pool_of_byte_blocks(random_node *n) {
     make_pool(n, TORT_UINT8, 16, 800, 400);
 }
 
-static void make_larger(random_node *n) {
+static void add_resize(random_node *n, int64_t channels, float scale, const char *mode) {
     n->opset = 19;
-    add_floats(n, 4, DIMS(1, 2, 500, 500));
+    add_floats(n, 4, DIMS(1, channels, 500, 500));
     add_absent(n);
     const tort_tensor *scales = add_buffer(n, TORT_FLOAT, 1, DIMS(4));
-    memcpy(scales->data, (const float[]){1, 1, 6, 6}, 4 * sizeof(float));
+    memcpy(scales->data, (const float[]){1, 1, scale, scale}, 4 * sizeof(float));
     n->constant[2] = true;
-    add_string(n, "mode", "cubic");
+    add_string(n, "mode", mode);
+}
+
+static void make_larger(random_node *n) {
+    add_resize(n, 2, 6, "cubic");
 }
 
 static void make_larger_blocks(random_node *n) {
-    n->opset = 19;
-    add_floats(n, 4, DIMS(1, 64, 500, 500));
-    add_absent(n);
-    const tort_tensor *scales = add_buffer(n, TORT_FLOAT, 1, DIMS(4));
-    memcpy(scales->data, (const float[]){1, 1, 2, 2}, 4 * sizeof(float));
-    n->constant[2] = true;
-    add_string(n, "mode", "linear");
+    add_resize(n, 64, 2, "linear");
 }
 
 /* ---- attention --------------------------------------------------------------------------------------------------- */

@@ -159,16 +159,6 @@ static void dispatch(const tort_tile *t) {
     }
 }
 
-/* Copies exactly `length` elements; the last vector overlaps the one before it. */
-INLINE void copy_exactly(float *to, const float *from, int32_t length) {
-    if (length < WIDTH) {
-        for (int32_t i = 0; i < length; i++) to[i] = from[i];
-        return;
-    }
-    for (int32_t i = 0; i + WIDTH <= length; i += WIDTH) store(to + i, load(from + i));
-    store(to + length - WIDTH, load(from + length - WIDTH));
-}
-
 /* Makes a tile whose width is not a whole number of vectors in a buffer. Columns beyond the tile's are computed and
  * dropped. */
 static void narrow_tile(const tort_tile *t) {

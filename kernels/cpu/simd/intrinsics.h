@@ -55,6 +55,13 @@ static inline void store_narrowed(float *to, doubles value) {
 #endif
 }
 
+#if WIDTH == 8
+static inline __m256i first_lanes(int64_t count) {
+    const __m256i lanes = {0x100000000, 0x300000002, 0x500000004, 0x700000006};
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count), lanes);
+}
+#endif
+
 /* Loads `count` floats, WIDTH at most; the other lanes are 0. Put together on the stack they would have to reach the
  * cache before they can be loaded as a vector. */
 INLINE vector load_some(const float *x, int64_t count) {
@@ -62,8 +69,7 @@ INLINE vector load_some(const float *x, int64_t count) {
 #if WIDTH == 16
     return _mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), x);
 #elif WIDTH == 8
-    static const int32_t kept[2 * WIDTH] = {-1, -1, -1, -1, -1, -1, -1, -1};
-    return _mm256_maskload_ps(x, _mm256_loadu_si256((const __m256i_u *)(kept + WIDTH - count)));
+    return _mm256_maskload_ps(x, first_lanes(count));
 #else
     vector some = {0};
     for (int64_t i = 0; i < count; i++) some[i] = x[i];
@@ -76,8 +82,7 @@ static inline void store_part(float *to, vector value, int64_t count) {
 #if WIDTH == 16
     _mm512_mask_storeu_ps(to, (__mmask16)((1u << count) - 1), value);
 #elif WIDTH == 8
-    const __m256i lanes = {0x100000000, 0x300000002, 0x500000004, 0x700000006};
-    _mm256_maskstore_ps(to, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count), lanes), value);
+    _mm256_maskstore_ps(to, first_lanes(count), value);
 #else
     if (count & 2) memcpy(to, &value, 2 * sizeof *to);
     if (count & 1) to[count - 1] = value[count - 1];

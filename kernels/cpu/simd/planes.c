@@ -5,18 +5,15 @@
 
 #include <string.h>
 
-#define SHORT_ROW 128
+#define SHORT_ROW 128 /* floats, whose copying takes less time than a call of memcpy */
 
 static inline void fill_floats(float *to, int64_t count, float value) {
     for (int64_t i = 0; i < count; i++) to[i] = value;
 }
 
 static inline void copy_step(float *restrict to, const float *restrict from, int64_t count, int64_t step) {
-    if (step == 1 && count >= WIDTH && count <= SHORT_ROW) /* memcpy's call would take longer */
-        for (int64_t i = 0; i < count; i += WIDTH) {
-            const int64_t at = i + WIDTH <= count ? i : count - WIDTH; /* the last vector overlaps the one before */
-            store(to + at, load(from + at));
-        }
+    if (step == 1 && count <= SHORT_ROW)
+        copy_exactly(to, from, count);
     else if (step == 1)
         memcpy(to, from, (size_t)count * sizeof(float));
     else if (step == 2)

@@ -64,6 +64,16 @@ static inline void store(float *to, vector value) {
     *(loose_vector *)to = value;
 }
 
+/* Copies exactly `length` elements; the last vector overlaps the one before it. */
+static inline void copy_exactly(float *to, const float *from, int64_t length) {
+    if (length < WIDTH) {
+        for (int64_t i = 0; i < length; i++) to[i] = from[i];
+        return;
+    }
+    for (int64_t i = 0; i + WIDTH <= length; i += WIDTH) store(to + i, load(from + i));
+    store(to + length - WIDTH, load(from + length - WIDTH));
+}
+
 static inline vector broadcast(float value) {
     return value - (vector){0}; /* -0 + 0 is 0, so `+ 0` could not be optimized away; `- 0` can */
 }

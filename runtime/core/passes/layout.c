@@ -242,6 +242,7 @@ static void find_sets(const decider *d) {
     }
 }
 
+/* True if neighbours make it worth that the unit stays in its layout. */
 static bool has_company(const decider *d, int32_t index) {
     const tort_unit *unit = unit_at(d, index);
     const int32_t set = set_of(d, index), value = tort_unit_node(d->lowered, index)->outputs[0];
