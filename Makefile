@@ -7,9 +7,46 @@
 # of its own has its rules in kernels/FOLDER/rules.mk. What must be installed first is known by .ci/setup.sh alone: `make` says
 # what is missing; `make setup`, `make demo` and `make test` install it.
 #
-# Variables a user may set: CC, OPT, CPPFLAGS, CFLAGS, LDFLAGS (the last three are added to ours), BUILD, PREFIX, DESTDIR,
-# SANITIZE (as for -fsanitize=), CUDA (1, 0, or empty for "if there"), CUDA_MAJOR, CUDA_DRIVER, CUDA_ARCHS, PROFILE (1 keeps source lines in GPU kernels,
+# Variables a user may set: TARGET (another machine or C library, see its table), CC, OPT, CPPFLAGS, CFLAGS, LDFLAGS (the last three are added to
+# ours), BUILD, PREFIX, DESTDIR, SANITIZE (as for -fsanitize=), PICTURES and REGEX (0 does without these parts and their libraries), CUDA (1, 0, or empty for "if there"), CUDA_MAJOR, CUDA_DRIVER, CUDA_ARCHS, PROFILE (1 keeps source lines in GPU kernels,
 # for profilers), CCACHE (empty does without), VENV (a Python environment to use in place of build/venv), V (1 shows every command).
+
+# ---- targets ----------------------------------------------------------------------------------------------------------
+# `make TARGET=NAME` builds for another machine or C library, in build/NAME; `make TARGET=NAME setup` installs what that needs. A row of the
+# table is the compiler, what it defines, what a link adds, and the emulator that runs programs here. Debian has protobuf-c, cJSON and zlib for
+# few of them: they are compiled from the sources of Debian's packages (SOURCES, which .ci/setup.sh fetches), into the products.
+# Targets have neither pictures nor regular expressions, whose libraries are as large as tinyort.
+TARGET ?=
+CC_x86_64-linux-musl := musl-gcc
+LDFLAGS_x86_64-linux-musl := -static
+
+CC_aarch64-linux-musl := aarch64-linux-gnu-gcc -specs=/usr/lib/aarch64-linux-musl/musl-gcc.specs
+LDFLAGS_aarch64-linux-musl := -static
+EMULATOR_aarch64-linux-musl := qemu-aarch64
+
+CC_aarch64-linux-gnu := aarch64-linux-gnu-gcc
+EMULATOR_aarch64-linux-gnu := qemu-aarch64 -L /usr/aarch64-linux-gnu
+
+CC_arm-linux-gnueabihf := arm-linux-gnueabihf-gcc
+DEFINES_arm-linux-gnueabihf := -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64
+EMULATOR_arm-linux-gnueabihf := qemu-arm -L /usr/arm-linux-gnueabihf
+
+CC_riscv64-linux-gnu := riscv64-linux-gnu-gcc
+EMULATOR_riscv64-linux-gnu := qemu-riscv64 -L /usr/riscv64-linux-gnu
+
+TARGETS := $(patsubst CC_%,%,$(filter CC_%,$(.VARIABLES)))
+ifneq ($(TARGET),)
+$(if $(filter $(TARGET),$(TARGETS)),,$(error TARGET=$(TARGET): expected one of $(sort $(TARGETS))))
+CC := $(CC_$(TARGET))
+AR := $(patsubst %gcc,%ar,$(filter %-linux-gnu-gcc %-gnueabihf-gcc,$(firstword $(CC))))
+AR := $(or $(AR),ar)
+BUILD ?= build/$(TARGET)
+CUDA ?= 0
+PICTURES ?= 0
+REGEX ?= 0
+SOURCES ?= build/sources
+endif
+EMULATOR := $(EMULATOR_$(TARGET))
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -79,7 +116,7 @@ SHADOW = $(if $(filter x86_64,$(MACHINE)),-fcf-protection=return)
 HARDENED = $(if $(PLAIN),,-fstack-protector-strong $(FORTIFY) $(SHADOW))
 READ_ONLY := -Wl,-z,relro,-z,now
 UNWIND := $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
-TORT_CPPFLAGS := -I. -I$(OBJ) -D_POSIX_C_SOURCE=200809L $(if $(filter 0,$(MESSAGES)),-DTORT_NO_MESSAGES)
+TORT_CPPFLAGS := -I. -I$(OBJ) $(if $(SOURCES),$(addprefix -isystem $(SOURCES)/,protobuf-c . zlib)) -D_POSIX_C_SOURCE=200809L $(DEFINES_$(TARGET)) $(if $(filter 0,$(MESSAGES)),-DTORT_NO_MESSAGES)
 # Objects hold no path of this checkout: another one makes the same, which is also what lets ccache find them.
 PREFIX_MAP := -ffile-prefix-map=$(CURDIR)=.
 TORT_CFLAGS = -std=c11 $(LEVEL) $(FLOAT) $(UNWIND) $(PREFIX_MAP) -fPIC -fvisibility=hidden -pthread $(HARDENED) $(SANITIZE_FLAGS)
@@ -89,17 +126,23 @@ LINK_SMALL = $(LINK) -Wl,--gc-sections $(if $(PLAIN),-Wl$(comma)-z$(comma)nosepa
 LINK_SHARED = $(LINK_SMALL) -Wl,-Bsymbolic-functions -shared
 COMPILE = $(CCACHE) $(CC) $(TORT_CPPFLAGS) $(CPPFLAGS) $(TORT_CFLAGS) $(CFLAGS) -MD -MP
 LINK = $(CC) $(TORT_CFLAGS) $(CFLAGS) $(READ_ONLY) $(LDFLAGS)
+LINK_PROGRAM = $(LINK) $(LDFLAGS_$(TARGET))
 
-LIBRARY_LIBS := -lprotobuf-c -lm -lpthread
+# Optional parts are chosen, not found: what is in a build does not depend on which headers its machine has.
+# PICTURES: PNG and JPEG as inputs of the command line, and the operator ImageDecoder. REGEX: RegexFullMatch and Tokenizer.
+PICTURES ?= 1
+REGEX ?= 1
+HAS_PICTURES := $(filter-out 0,$(PICTURES))
+HAS_REGEX := $(filter-out 0,$(REGEX))
+PARTS_DEFINES := $(if $(HAS_REGEX),-DTORT_REGEX) $(if $(HAS_PICTURES),-DTORT_PICTURES)
+EXTRA_LIBS := $(if $(HAS_REGEX),-lre2 -lstdc++) $(if $(HAS_PICTURES),-ltiff -lwebp -lopenjp2 -lpng -ljpeg)
+
+# SOURCES: a folder with sources of protobuf-c, cJSON and zlib, to be compiled into the products in place of libraries that are there.
+SOURCES ?=
+LIBRARY_LIBS := $(if $(SOURCES),,-lprotobuf-c) -lm -lpthread
 # The program has protobuf-c in it where there is an archive. A shared library cannot: Debian's is not position independent.
-PROTOBUF_C := $(or $(filter /%,$(shell $(CC) -print-file-name=libprotobuf-c.a)),-lprotobuf-c)
-CLI_LIBS := -lpng -ljpeg -lz -lcjson
-# What the operators of ops/extra need; without it they are left out.
-REGEX := $(if $(shell .ci/setup.sh --check regex 2>&1),,1)
-PICTURES := $(if $(shell .ci/setup.sh --check pictures 2>&1),,1)
-EXTRA_DEFINES := $(if $(REGEX),-DTORT_EXTRA_REGEX) $(if $(PICTURES),-DTORT_EXTRA_PICTURES)
-EXTRA_LIBS := $(if $(REGEX),-lre2 -lstdc++) $(if $(PICTURES),-ltiff -lwebp -lopenjp2 -lpng -ljpeg)
-EXTRA_MISSING := $(strip $(if $(REGEX),,RegexFullMatch Tokenizer) $(if $(PICTURES),,ImageDecoder))
+PROTOBUF_C := $(if $(SOURCES),,$(or $(filter /%,$(shell $(CC) -print-file-name=libprotobuf-c.a)),-lprotobuf-c))
+CLI_LIBS := $(if $(HAS_PICTURES),-lpng -ljpeg) $(if $(SOURCES),,-lz -lcjson)
 
 # ---- sources ----------------------------------------------------------------------------------------------------------
 
@@ -112,13 +155,13 @@ FIRMWARE_SOURCES := $(wildcard kernels/firmware/*.c runtime/firmware/*/*.c)
 FIRMWARE_CODE := $(wildcard kernels/firmware/code/*.h)
 # What writes models is in the command line and in Python's extension.
 EXPORT_SOURCES := $(wildcard runtime/export/*.c)
-CLI_SOURCES := $(wildcard runtime/cli/*.c runtime/cli/files/*.c) $(EXPORT_SOURCES) $(FIRMWARE_SOURCES)
+CLI_SOURCES := $(filter-out $(if $(HAS_PICTURES),,%/picture_files.c),$(wildcard runtime/cli/*.c runtime/cli/files/*.c)) $(EXPORT_SOURCES) $(FIRMWARE_SOURCES)
 # Of these: tensors and values in files, which need nothing but the library.
 VALUE_FILE_SOURCES := $(addprefix runtime/cli/files/,new_file.c npy.c pb_file.c pb_write.c tensor_file.c tensor_memory.c value_file.c) runtime/export/message.c
 LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES) $(wildcard ops/extra/*),$(wildcard runtime/build.c runtime/core/*/*.c loader/*.c ops/*.c ops/*/*.c)) $(CPU_SOURCES) $(CUDA_C_SOURCES) $(OTHER_SOURCES)
 CUDA_SOURCES := $(wildcard kernels/cuda/*.cu)
-EXTRA_SOURCES := ops/extra/extra.c $(if $(REGEX),$(wildcard ops/extra/regex*.c ops/extra/token*.c ops/extra/*.cpp)) \
-    $(if $(PICTURES),$(wildcard ops/extra/image*.c ops/extra/picture*.c))
+EXTRA_SOURCES := ops/extra/extra.c $(if $(HAS_REGEX),$(wildcard ops/extra/regex*.c ops/extra/token*.c ops/extra/*.cpp)) \
+    $(if $(HAS_PICTURES),$(wildcard ops/extra/image*.c ops/extra/picture*.c))
 SIMD_UNIT_SOURCES := kernels/cpu/simd/amx.c
 SIMD_SOURCES := $(filter-out $(SIMD_UNIT_SOURCES),$(wildcard kernels/cpu/simd/*.c))
 SIMD_DOT_SOURCES := kernels/cpu/simd/bytes.c kernels/cpu/simd/blocked_bytes.c
@@ -251,8 +294,11 @@ SIMD_OBJECTS := $(foreach set,$(SIMD_SETS),$(SIMD_SOURCES:%.c=$(OBJ)/%.$(set).o)
     $(foreach set,$(SIMD_UNIT_SETS),$(SIMD_UNIT_SOURCES:%.c=$(OBJ)/%.$(set).o))
 # The ONNX format as C structs, which protoc-c makes of loader/onnx.proto.
 FORMAT := $(OBJ)/loader/onnx.pb-c
-LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(OBJ)/%.o) $(FORMAT).o $(SIMD_OBJECTS)
-CLI_OBJECTS := $(CLI_SOURCES:%.c=$(OBJ)/%.o)
+# Of protobuf-c, cJSON and zlib, which the library and the command line take from SOURCES.
+LIBRARY_SOURCED := $(if $(SOURCES),$(OBJ)/sources/protobuf-c/protobuf-c/protobuf-c.o)
+CLI_SOURCED := $(if $(SOURCES),$(patsubst %,$(OBJ)/sources/%.o,cjson/cJSON $(addprefix zlib/,adler32 crc32 inffast inflate inftrees zutil)))
+LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(OBJ)/%.o) $(FORMAT).o $(SIMD_OBJECTS) $(LIBRARY_SOURCED)
+CLI_OBJECTS := $(CLI_SOURCES:%.c=$(OBJ)/%.o) $(CLI_SOURCED)
 VALUE_FILE_OBJECTS := $(VALUE_FILE_SOURCES:%.c=$(OBJ)/%.o)
 EXPORT_OBJECTS := $(EXPORT_SOURCES:%.c=$(OBJ)/%.o)
 EXTRA_OBJECTS := $(patsubst %,$(OBJ)/%.o,$(basename $(EXTRA_SOURCES)))
@@ -266,7 +312,10 @@ PKGCONFIG := $(BUILD)/tinyort.pc
 EXTRA_LIBRARY := $(BUILD)/libtinyort_extra.a
 EXTRA_SHARED := $(BUILD)/libtinyort_extra.so
 
-# ---- targets ----------------------------------------------------------------------------------------------------------
+# ---- what can be made -------------------------------------------------------------------------------------------------
+
+# What a build needs, as .ci/setup.sh names it.
+BUILD_SETS := $(or $(TARGET),build $(if $(HAS_PICTURES),pictures) $(if $(HAS_REGEX),regex))
 
 # demo and test build on every processor, unless the user's make has a -j of its own.
 PARALLEL = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -285,19 +334,18 @@ $(GPU_HERE): .ci/gpu_here.c
 .PHONY: all
 ## Build build/tinyort, libtinyort and libtinyort_extra (.a and .so) and tinyort.pc; with CUDA libtinyort_cuda.a too.
 all: $(TINYORT) $(LIBRARY) $(CUDA_LIBRARY) $(SHARED) $(EXTRA_LIBRARY) $(EXTRA_SHARED) $(PKGCONFIG)
-	$(if $(EXTRA_MISSING),@echo "tinyort: built without $(EXTRA_MISSING): make setup installs what they need; then build again")
 	@echo "tinyort: $(CUDA_STATE); $(CUDASIM_STATE)"
 
 .PHONY: setup
 ## Install what building, testing and formatting need: Debian packages, and Python packages into build/venv.
 setup:
-	@.ci/setup.sh build regex pictures test format cache
-	@.ci/setup.sh venv=$(VENV)
+	@.ci/setup.sh $(if $(TARGET),$(TARGET),$(BUILD_SETS) test format cache)
+	@.ci/setup.sh $(if $(SOURCES),sources=$(SOURCES)) venv=$(VENV)
 
 .PHONY: demo
 ## Set up, build the command line alone, and recognize a hand-written digit, with the report of where every node ran.
 demo: $(GPU_HERE)
-	@.ci/setup.sh build
+	@.ci/setup.sh $(BUILD_SETS)
 	@$(MAKE) $(PARALLEL) $(DEMO_CUDA) $(TINYORT)
 	@.ci/demo.sh $(TINYORT) "$(GPUS_HERE)"
 
@@ -318,7 +366,7 @@ test-all: test-setup
 
 .PHONY: test-setup
 test-setup:
-	@.ci/setup.sh build regex pictures test
+	@.ci/setup.sh $(BUILD_SETS) test
 	@.ci/setup.sh venv=$(VENV)
 
 # A make of its own, because which runners there are can depend on what the set-up has just installed. First all is built, on
@@ -493,7 +541,7 @@ FORCE:
 # One line that says what is missing is better than the compiler's first error.
 $(BUILD)/prerequisites: .ci/setup.sh
 	@mkdir -p $(@D)
-	@.ci/setup.sh --check build
+	@.ci/setup.sh --check $(BUILD_SETS) $(if $(SOURCES),sources=$(SOURCES))
 	@touch $@
 
 # The commit is told to one object alone: a new one compiles nothing else again. In an archive of a commit git has written it
@@ -565,13 +613,19 @@ $(FORMAT).o: $(FORMAT).c $(OBJ)/flags
 	@echo "  CC    $<"
 	$(Q)$(COMPILE) -w -ffunction-sections -c -o $@ $<
 
-# The list of what is there; the one wrapper in C++.
-$(OBJ)/ops/extra/extra.o: private TORT_CPPFLAGS += $(EXTRA_DEFINES)
-$(OBJ)/extra_flags: FLAGS_NOW = $(EXTRA_DEFINES)
-$(OBJ)/extra_flags: FORCE
+# What lists or tells the optional parts; the one wrapper in C++.
+TELL_PARTS := $(patsubst %,$(OBJ)/%.o,ops/extra/extra runtime/cli/version runtime/cli/files/images)
+$(TELL_PARTS): private TORT_CPPFLAGS += $(PARTS_DEFINES)
+$(TELL_PARTS): $(OBJ)/parts
+$(OBJ)/parts: FLAGS_NOW = $(PARTS_DEFINES)
+$(OBJ)/parts: FORCE
 	@mkdir -p $(@D)
 	@echo '$(FLAGS_NOW)' | cmp -s - $@ || echo '$(FLAGS_NOW)' > $@
-$(OBJ)/ops/extra/extra.o: $(OBJ)/extra_flags
+
+$(LIBRARY_SOURCED) $(CLI_SOURCED): $(OBJ)/sources/%.o: $(SOURCES)/%.c $(OBJ)/flags
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	$(Q)$(COMPILE) -w -c -o $@ $<
 
 $(OBJ)/%.o: %.cpp $(OBJ)/flags | $(BUILD)/prerequisites
 	@mkdir -p $(@D)
@@ -681,7 +735,7 @@ $(EXTRA_SHARED): $(EXTRA_OBJECTS) $(SHARED)
 $(TINYORT): $(CLI_OBJECTS) $(EXTRA_LIBRARY) $(CUDA_BUILD) $(LIBRARY) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(LINK) -o $@ $^ $(EXTRA_LIBS) $(CLI_LIBS) $(PROTOBUF_C) $(filter-out -lprotobuf-c,$(LIBRARY_LIBS)) $(CUDA_LIBS)
+	$(Q)$(LINK_PROGRAM) -o $@ $^ $(EXTRA_LIBS) $(CLI_LIBS) $(PROTOBUF_C) $(filter-out -lprotobuf-c,$(LIBRARY_LIBS)) $(CUDA_LIBS)
 
 $(PKGCONFIG): Makefile $(wildcard runtime/include/tinyort.h)
 	@mkdir -p $(@D)

@@ -2,8 +2,10 @@
 # Installs what tinyort's build and tests need and this machine lacks: Debian packages (as root, or through sudo) and a Python
 # environment from PyPI. The only place that knows package names. Silent and quick when all is there.
 #
-#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format, fuzz, analyze, aarch64, cuda_aarch64, qemu, embed, systems, deb, browser; of regex,
-#                               pictures and cache, which a build can do without; --check only says what is missing
+#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format, fuzz, analyze, cuda_aarch64, qemu, embed, systems, deb, browser; of regex,
+#                               pictures and cache, which a build can do without; of the targets of the Makefile (x86_64-linux-musl ...); --check only
+#                               says what is missing
+#   setup.sh [--check] sources=DIR  the sources of protobuf-c, cJSON and zlib that Debian's packages are made of, for targets (2 MB)
 #   setup.sh venv=DIR           a Python environment in DIR with the packages the tests use
 #   setup.sh wheel=DIR          one with what packs the wheel for Python
 #   setup.sh clients=DIR        a Python environment in DIR with packages that run models by onnxruntime, and PyTorch (7 GB)
@@ -42,12 +44,10 @@ CUDART_13="nvidia-cuda-runtime==13.0.*"
 DISASSEMBLER_PACKAGES="nvidia-cuda-nvdisasm==13.5.* nvidia-cuda-cuobjdump==13.5.*" # later than nvcc: PyPI has none of 13.0
 SANITIZER_PACKAGE="nvidia-cuda-sanitizer-api==13.5.*" # those before lack a program that starts what is checked
 
-arm64_package() {
-    case $1 in
-    z) echo zlib1g-dev:arm64 ;;
-    *) echo "lib$1-dev:arm64" ;;
-    esac
-}
+# Debian's archives of sources: SHA-256, path under debian/pool/main. Each becomes a folder named as the package's.
+SOURCE_PACKAGES="4cc4facd508172f3e0a4d3a8736225d472418aee35b4ad053384b137b220339f p/protobuf-c/protobuf-c_1.4.1.orig.tar.gz
+5308fd4bd90cef7aa060558514de6a1a4a0819974a26e6ed13973c5f624c24b2 c/cjson/cjson_1.7.15.orig.tar.gz
+71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1 z/zlib/zlib_1.2.13.dfsg.orig.tar.bz2"
 
 # What shows that a package is there (a header found by the compiler, a program on PATH, ...), and the package.
 needed() {
@@ -55,8 +55,6 @@ needed() {
     build)
         echo "header:protobuf-c/protobuf-c.h libprotobuf-c-dev"
         echo "program:protoc-c protobuf-c-compiler"
-        echo "header:png.h libpng-dev"
-        echo "header:jpeglib.h libjpeg-dev"
         echo "header:zlib.h zlib1g-dev"
         echo "header:cjson/cJSON.h libcjson-dev"
         ;;
@@ -65,6 +63,8 @@ needed() {
         echo "header++:re2/re2.h libre2-dev"
         ;;
     pictures)
+        echo "header:png.h libpng-dev"
+        echo "header:jpeglib.h libjpeg-dev"
         echo "header:tiffio.h libtiff-dev"
         echo "header:webp/decode.h libwebp-dev"
         echo "header:openjpeg-2.5/openjpeg.h libopenjp2-7-dev"
@@ -91,11 +91,30 @@ needed() {
         echo "program:clang clang"
         echo "program:cppcheck cppcheck"
         ;;
-    aarch64)
+    x86_64-linux-musl)
+        echo "program:protoc-c protobuf-c-compiler"
+        echo "program:musl-gcc musl-tools"
+        ;;
+    aarch64-linux-musl)
+        needed aarch64-linux-gnu
+        echo "file:aarch64-linux-gnu-gcc,/usr/lib/aarch64-linux-musl/musl-gcc.specs musl-dev:arm64"
+        ;;
+    aarch64-linux-gnu)
         echo "program:protoc-c protobuf-c-compiler"
         echo "program:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
         echo "program:qemu-aarch64 qemu-user"
-        for library in protobuf-c png jpeg z cjson; do echo "library:$library $(arm64_package $library)"; done
+        ;;
+    arm-linux-gnueabihf)
+        echo "program:protoc-c protobuf-c-compiler"
+        echo "program:arm-linux-gnueabihf-gcc gcc-arm-linux-gnueabihf libc6-dev-armhf-cross"
+        echo "program:clang clang"
+        echo "program:qemu-arm qemu-user"
+        ;;
+    riscv64-linux-gnu)
+        echo "program:protoc-c protobuf-c-compiler"
+        echo "program:riscv64-linux-gnu-gcc gcc-riscv64-linux-gnu libc6-dev-riscv64-cross"
+        echo "program:clang-16 clang-16"
+        echo "program:qemu-riscv64 qemu-user"
         ;;
     cuda_aarch64) echo "program:aarch64-linux-gnu-g++ g++-aarch64-linux-gnu" ;;
     embed)
@@ -119,7 +138,7 @@ needed() {
     systems) echo "program:debootstrap debootstrap" ;;
     deb) echo "program:dpkg-shlibdeps dpkg-dev" ;;
     *)
-        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, analyze, aarch64, cuda_aarch64, qemu, embed, systems, deb, browser, cuda, format, cache, venv=DIR, wheel=DIR, clients=DIR, peer=DIR, serve=DIR, page=DIR, cuda=DIR, toolkit=DIR, disassembler=DIR, sanitizer=FILE)" >&2
+        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, analyze, cuda_aarch64, qemu, embed, systems, deb, browser, cuda, format, cache, a target of the Makefile, sources=DIR, venv=DIR, wheel=DIR, clients=DIR, peer=DIR, serve=DIR, page=DIR, cuda=DIR, toolkit=DIR, disassembler=DIR, sanitizer=FILE)" >&2
         exit 2
         ;;
     esac
@@ -138,7 +157,6 @@ is_there() {
     program:*) command -v "${1#*:}" >/dev/null 2>&1 ;;
     header++:*) printf '#include <%s>\n' "${1#*:}" | ${CXX:-c++} -x c++ -std=c++17 -E -o /dev/null - 2>/dev/null ;;
     header:*) printf '#include <stdio.h>\n#include <%s>\n' "${1#*:}" | ${CC:-cc} -E -o /dev/null - 2>/dev/null ;;
-    library:*) echo 'int main(void) { return 0; }' | aarch64-linux-gnu-gcc -x c -o /dev/null - "-l${1#*:}" 2>/dev/null ;;
     sanitizers:*) echo 'int main() {}' | "${1#*:}" -x c++ -fsanitize=address,undefined -o /dev/null - 2>/dev/null ;;
     fuzzer:*) echo 'int LLVMFuzzerTestOneInput() { return 0; }' | "${1#*:}" -x c -w -fsanitize=fuzzer -o /dev/null - 2>/dev/null ;;
     tool:*) command -v "$(clang++ -print-prog-name="${1#*:}" 2>/dev/null)" >/dev/null ;; # of clang's own version
@@ -280,6 +298,27 @@ CICC
     mv "$toolkit.new" "$toolkit"
 }
 
+has_sources() {
+    echo "$SOURCE_PACKAGES" | while IFS=/ read -r _ name _; do [ -d "$1/$name" ] || exit 1; done
+}
+
+# fetch_sources DIR: apt's helper knows the proxies of this machine, and holds what comes against the checksum.
+fetch_sources() {
+    has_sources "$1" && return
+    echo "setup: fetching the sources of Debian's packages protobuf-c, cjson and zlib into $1"
+    rm -rf "$1.part"
+    mkdir -p "$1.part" "$1"
+    echo "$SOURCE_PACKAGES" | while read -r sum path; do
+        name=$(basename "$(dirname "$path")")
+        mkdir "$1.part/$name"
+        /usr/lib/apt/apt-helper -o APT::Sandbox::User=root download-file "http://deb.debian.org/debian/pool/main/$path" "$1.part/archive" "SHA256:$sum" > /dev/null
+        tar -xf "$1.part/archive" -C "$1.part/$name" --strip-components=1
+        rm -rf "$1.part/archive" "${1:?}/$name"
+        mv "$1.part/$name" "$1"
+    done
+    rm -rf "$1.part"
+}
+
 fetch_sanitizer() {
     echo "setup: fetching from PyPI: $SANITIZER_PACKAGE"
     folder=$(mktemp -d)
@@ -297,7 +336,7 @@ fetch_sanitizer() {
 }
 
 check_only=no
-sets=""
+sets="" sources=""
 for argument in "$@"; do
     case $argument in
     --check) check_only=yes ;;
@@ -311,13 +350,17 @@ for argument in "$@"; do
     toolkit=*) make_toolkit "${argument#toolkit=}" ;;
     disassembler=*) fetch "${argument#disassembler=}" $DISASSEMBLER_PACKAGES ;;
     sanitizer=*) fetch_sanitizer "${argument#sanitizer=}" ;;
+    sources=*) sources=${argument#sources=} ;;
     *) sets="$sets $argument" ;;
     esac
 done
 missing=$(missing_packages $sets)
-[ -z "$missing" ] && exit 0
-if [ $check_only = yes ]; then
-    echo "missing: $missing- run 'make setup', or install these (names as in Debian)" >&2
-    exit 1
+if [ $check_only = no ]; then
+    [ -z "$missing" ] || install_packages $missing
+    [ -z "$sources" ] || fetch_sources "$sources"
+    exit 0
 fi
-install_packages $missing
+[ -z "$sources" ] || has_sources "$sources" || missing="${missing}sources in $sources "
+[ -z "$missing" ] && exit 0
+echo "missing: $missing- run 'make ${TARGET:+TARGET=$TARGET }setup', or install these (names as in Debian)" >&2
+exit 1

@@ -46,7 +46,7 @@ static tort_status load_shape(tort_loader *loader, const TortOnnx__TensorProto *
     if (status) return status;
     if (proto->segment) return tort_fail(loader->error, TORT_E_UNSUPPORTED, "a tensor stored in segments");
     tort_tensor tensor = tensor_of(weight);
-    if (!tort_tensor_bytes(&tensor, &weight->bytes) || weight->bytes > INT64_MAX)
+    if (!tort_tensor_bytes(&tensor, &weight->bytes) || weight->bytes > PTRDIFF_MAX)
         return tort_fail(loader->error, TORT_E_MODEL, "the product of its dimensions overflows");
     return TORT_OK;
 }

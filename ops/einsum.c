@@ -195,9 +195,9 @@ static tort_status count_scratch(tort_resolve *resolve, const tort_einsum_params
     for (int32_t o = 0; o < params->operand_count; o++) {
         int64_t count = partial_count(params, o);
         if (count > largest) largest = count;
-        if (!tort_add_size(total, (size_t)params->operands[o].count, &total)) total = SIZE_MAX;
+        if (!tort_add_size(total, (uint64_t)params->operands[o].count, &total)) total = SIZE_MAX;
     }
-    if (!tort_mul_size((size_t)largest, 2, &bytes) || !tort_add_size(total, bytes, &total) ||
+    if (!tort_mul_size((uint64_t)largest, 2, &bytes) || !tort_add_size(total, bytes, &total) ||
         !tort_mul_size(total, sizeof(double), &resolve->scratch_bytes))
         return tort_fail(resolve->error, TORT_E_MEMORY, "a partial result of %lld elements does not fit in memory",
                          (long long)largest);

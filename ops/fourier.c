@@ -126,7 +126,7 @@ static int64_t worker_count(int64_t lanes) {
 
 static tort_status count_scratch(tort_resolve *resolve, int64_t length, int64_t lanes) {
     size_t bytes;
-    if (!tort_mul_size((size_t)length, 1 + 3 * (size_t)worker_count(lanes), &bytes) ||
+    if (!tort_mul_size((uint64_t)length, 1 + 3 * (uint64_t)worker_count(lanes), &bytes) ||
         !tort_mul_size(bytes, sizeof(complex_number), &resolve->scratch_bytes))
         return tort_fail(resolve->error, TORT_E_MEMORY, "a transform of length %lld does not fit in memory",
                          (long long)length);

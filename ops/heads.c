@@ -49,8 +49,8 @@ void tort_heads_clear(tort_heads_params *p) {
 bool tort_heads_projection(const tort_heads_params *p, size_t *bytes) {
     *bytes = 0;
     if (p->query.operand != TORT_HEADS_PROJECTED) return true;
-    return tort_mul_size((size_t)p->batch, (size_t)p->queries, bytes) &&
-           tort_mul_size(*bytes, (size_t)p->projected_size, bytes) && tort_mul_size(*bytes, sizeof(float), bytes) &&
+    return tort_mul_size((uint64_t)p->batch, (uint64_t)p->queries, bytes) &&
+           tort_mul_size(*bytes, (uint64_t)p->projected_size, bytes) && tort_mul_size(*bytes, sizeof(float), bytes) &&
            tort_align_size(*bytes, TORT_HOST_ALIGN, bytes);
 }
 
@@ -62,15 +62,15 @@ static int64_t worker_count(const tort_heads_params *p) {
 
 /* Scratch of a worker, in doubles: scores, sums, and room to lay out rows. */
 static bool worker_doubles(const tort_heads_params *p, size_t *doubles) {
-    return tort_add_size((size_t)tort_heads_capacity(p), (size_t)p->value_size, doubles) &&
-           tort_add_size(*doubles, (size_t)tort_heads_room(p), doubles);
+    return tort_add_size((uint64_t)tort_heads_capacity(p), (uint64_t)p->value_size, doubles) &&
+           tort_add_size(*doubles, (uint64_t)tort_heads_room(p), doubles);
 }
 
 tort_status tort_heads_settle(tort_resolve *resolve) {
     tort_heads_params *p = resolve->params;
     size_t projection, rows, workers;
     if (tort_heads_projection(p, &projection) && tort_heads_rows_bytes(resolve->node, p, TORT_DOUBLE, &rows) &&
-        worker_doubles(p, &workers) && tort_mul_size(workers, (size_t)worker_count(p) * sizeof(double), &workers) &&
+        worker_doubles(p, &workers) && tort_mul_size(workers, (uint64_t)worker_count(p) * sizeof(double), &workers) &&
         tort_add_size(projection, rows, &rows) && tort_add_size(rows, workers, &resolve->scratch_bytes))
         return TORT_OK;
     return tort_fail(resolve->error, TORT_E_MEMORY, "%lld keys do not fit in memory",

@@ -196,15 +196,15 @@ static int64_t length_of(const tort_heads_params *p, int32_t which) {
 
 static bool plane_bytes(const tort_heads_params *p, tort_type type, int32_t which, size_t *bytes) {
     const int64_t heads = which == QUERY ? p->query_heads : p->key_heads;
-    return tort_mul_size((size_t)p->batch, (size_t)heads, bytes) &&
-           tort_mul_size(*bytes, (size_t)length_of(p, which), bytes) &&
-           tort_mul_size(*bytes, (size_t)size_of(p, which), bytes) &&
+    return tort_mul_size((uint64_t)p->batch, (uint64_t)heads, bytes) &&
+           tort_mul_size(*bytes, (uint64_t)length_of(p, which), bytes) &&
+           tort_mul_size(*bytes, (uint64_t)size_of(p, which), bytes) &&
            tort_mul_size(*bytes, type == TORT_FLOAT ? sizeof(float) : sizeof(double), bytes) &&
            tort_align_size(*bytes, TORT_HOST_ALIGN, bytes);
 }
 
 static bool span_bytes(const tort_heads_params *p, size_t *bytes) {
-    return tort_mul_size((size_t)p->batch, sizeof(tort_heads_span), bytes) &&
+    return tort_mul_size((uint64_t)p->batch, sizeof(tort_heads_span), bytes) &&
            tort_align_size(*bytes, TORT_HOST_ALIGN, bytes);
 }
 

@@ -103,8 +103,8 @@ static bool resolve_gate(const tort_node_view *node, int32_t input, linear_param
 /* Scratch: a state and a value for each (batch, key head). */
 static tort_status count_state(tort_resolve *resolve, const linear_params *params) {
     size_t bytes;
-    if (!tort_mul_size((size_t)params->key_size + 1, (size_t)params->value_size, &bytes) ||
-        !tort_mul_size(bytes, (size_t)(params->batch * params->key_heads), &bytes) ||
+    if (!tort_mul_size((uint64_t)params->key_size + 1, (uint64_t)params->value_size, &bytes) ||
+        !tort_mul_size(bytes, (uint64_t)(params->batch * params->key_heads), &bytes) ||
         !tort_mul_size(bytes, sizeof(double), &resolve->scratch_bytes))
         return tort_fail(resolve->error, TORT_E_MEMORY, "the state does not fit in memory");
     return TORT_OK;

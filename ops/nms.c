@@ -232,7 +232,7 @@ static tort_status resolve_nms(tort_resolve *resolve) {
     nms_params *params = resolve->params;
     tort_status status = read_shapes(resolve->node, resolve->error, params);
     if (status != TORT_OK) return status;
-    if (!tort_mul_size((size_t)params->boxes, BOX_BYTES, &resolve->scratch_bytes))
+    if (!tort_mul_size((uint64_t)params->boxes, BOX_BYTES, &resolve->scratch_bytes))
         return tort_fail(resolve->error, TORT_E_MEMORY, "%lld boxes do not fit in memory", (long long)params->boxes);
     return TORT_OK;
 }

@@ -140,7 +140,7 @@ static tort_status pad_resolve(tort_resolve *resolve) {
     for (int32_t k = 0; k < output->rank; k++) { /* room for the maps */
         size_t bytes = 0;
         if (!tort_dim_known(output->dims[k])) return TORT_OK;
-        if (!tort_mul_size((size_t)output->dims[k], sizeof(int64_t), &bytes) ||
+        if (!tort_mul_size((uint64_t)output->dims[k], sizeof(int64_t), &bytes) ||
             !tort_add_size(resolve->scratch_bytes, bytes, &resolve->scratch_bytes)) {
             return tort_fail(resolve->error, TORT_E_MODEL, "an output of %lld elements along axis %d is too large",
                              (long long)output->dims[k], (int)k);

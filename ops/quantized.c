@@ -40,7 +40,7 @@ static bool add_floats(const tort_info *info, size_t *bytes) {
     size_t size = sizeof(float);
     for (int32_t d = 0; d < info->rank; d++) {
         if (!tort_dim_known(info->dims[d])) return true;
-        if (!tort_mul_size(size, (size_t)info->dims[d], &size)) return false;
+        if (!tort_mul_size(size, (uint64_t)info->dims[d], &size)) return false;
     }
     return tort_add_size(*bytes, size, bytes);
 }

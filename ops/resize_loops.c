@@ -36,12 +36,12 @@ tort_status tort_resize_scratch(tort_resolve *resolve, const tort_resize_params 
     size_t total = 0, bytes;
     for (int32_t d = 0; d < params->rank; d++) {
         const tort_resize_axis *axis = &params->axes[d];
-        if (!tort_mul_size((size_t)axis->out, (size_t)axis->taps, &bytes) ||
+        if (!tort_mul_size((uint64_t)axis->out, (uint64_t)axis->taps, &bytes) ||
             !tort_mul_size(bytes, sizeof(int64_t) + sizeof(double), &bytes) || !tort_add_size(total, bytes, &total))
             return tort_fail(resolve->error, TORT_E_MEMORY, "the tables for axis %d do not fit in memory", d);
     }
     int64_t row = params->axes[row_axis(params)].in * inner_count(params);
-    if (!tort_mul_size((size_t)row, (size_t)worker_count(row_count(params)) * sizeof(double), &bytes) ||
+    if (!tort_mul_size((uint64_t)row, (uint64_t)worker_count(row_count(params)) * sizeof(double), &bytes) ||
         !tort_add_size(total, bytes, &resolve->scratch_bytes))
         return tort_fail(resolve->error, TORT_E_MEMORY, "rows of %lld elements do not fit in memory", (long long)row);
     return TORT_OK;

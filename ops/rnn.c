@@ -149,8 +149,8 @@ static int64_t weight_doubles(const tort_rnn_params *params) {
 
 static tort_status count_scratch(tort_resolve *resolve, const tort_rnn_params *params) {
     size_t weights, items, total;
-    if (!tort_mul_size((size_t)weight_doubles(params), (size_t)params->directions, &weights) ||
-        !tort_mul_size((size_t)item_doubles(params), (size_t)(params->directions * params->batch), &items) ||
+    if (!tort_mul_size((uint64_t)weight_doubles(params), (uint64_t)params->directions, &weights) ||
+        !tort_mul_size((uint64_t)item_doubles(params), (uint64_t)(params->directions * params->batch), &items) ||
         !tort_add_size(weights, items, &total) || !tort_mul_size(total, sizeof(double), &resolve->scratch_bytes))
         return tort_fail(resolve->error, TORT_E_MEMORY, "the states of %lld sequences do not fit in memory",
                          (long long)params->batch);

@@ -139,7 +139,7 @@ typedef struct gram {
 static bool add_room(size_t *total, int64_t count, size_t size, size_t *at) {
     size_t bytes;
     *at = *total;
-    return tort_mul_size((size_t)count, size, &bytes) && tort_add_size(*total, bytes, total) &&
+    return tort_mul_size((uint64_t)count, size, &bytes) && tort_add_size(*total, bytes, total) &&
            tort_align_size(*total, sizeof(int64_t), total);
 }
 

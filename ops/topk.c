@@ -55,7 +55,8 @@ static tort_status resolve_topk(tort_resolve *resolve) {
     params->length = input->dims[axis];
     params->inner = tort_extent(input->dims, axis + 1, input->rank);
     params->k = output->dims[axis];
-    if (!tort_mul_size((size_t)params->k, (size_t)worker_count(params) * sizeof(topk_entry), &resolve->scratch_bytes))
+    if (!tort_mul_size((uint64_t)params->k, (uint64_t)worker_count(params) * sizeof(topk_entry),
+                       &resolve->scratch_bytes))
         return tort_fail(resolve->error, TORT_E_MEMORY, "k %lld is too large", (long long)params->k);
     return TORT_OK;
 }

@@ -171,7 +171,7 @@ static slices slices_of(const unique_params *params, struct tort_watch *watch, t
 static tort_status count_unique(const tort_infer *infer, slices *s, tort_dim *out) {
     const tort_env *env = tort_model_env(infer->node->model);
     size_t bytes = 0;
-    if (!tort_mul_size((size_t)s->count, 3 * sizeof(int64_t), &bytes))
+    if (!tort_mul_size((uint64_t)s->count, 3 * sizeof(int64_t), &bytes))
         return tort_out_of_memory(infer->error, SIZE_MAX);
     *out = 0;
     if (bytes == 0) return TORT_OK;
@@ -223,7 +223,7 @@ static tort_status unique_resolve(tort_resolve *resolve) {
         if (!tort_dim_known(input->dims[k])) return TORT_OK;
     }
     slices s = slices_of(params, NULL, input->type, NULL, input->rank, input->dims);
-    if (tort_mul_size((size_t)s.count, SCRATCH_ARRAYS * sizeof(int64_t), &resolve->scratch_bytes)) return TORT_OK;
+    if (tort_mul_size((uint64_t)s.count, SCRATCH_ARRAYS * sizeof(int64_t), &resolve->scratch_bytes)) return TORT_OK;
     return tort_out_of_memory(resolve->error, SIZE_MAX);
 }
 

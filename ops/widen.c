@@ -14,7 +14,7 @@ bool tort_widen_scratch(const tort_node_view *node, int32_t count, size_t *bytes
         for (int32_t k = 0; k < node->inputs[i].rank; k++) {
             if (!tort_dim_known(node->inputs[i].dims[k]))
                 size = 0;
-            else if (!tort_mul_size(size, (size_t)node->inputs[i].dims[k], &size))
+            else if (!tort_mul_size(size, (uint64_t)node->inputs[i].dims[k], &size))
                 return false;
         }
         if (!tort_add_size(*bytes, size, bytes)) return false;

@@ -223,7 +223,8 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     if (start_job(&job, node->params, bytes, node->inputs[0].type) &&
         tort_cpu_reserve(scratch, (size_t)(job.bands.planes * job.shape.positions) * sizeof(tort_span)) &&
         tort_cpu_reserve_floats(scratch, job.shape.filters) && tort_cpu_reserve_floats(scratch, job.shape.filters) &&
-        tort_mul_size((size_t)job.bands.buffer, (size_t)target->threads, &bands) && tort_cpu_reserve(scratch, bands))
+        tort_mul_size((uint64_t)job.bands.buffer, (uint64_t)target->threads, &bands) &&
+        tort_cpu_reserve(scratch, bands))
         return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);
 }

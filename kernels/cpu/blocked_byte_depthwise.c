@@ -132,7 +132,7 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     *scratch = 0;
     if (start_job(&job, p, tort_bytes_choose(target->instructions), node->inputs[0].type) &&
         tort_cpu_reserve_floats(scratch, lanes) && tort_cpu_reserve_floats(scratch, lanes) &&
-        tort_mul_size((size_t)job.part_bytes, (size_t)target->threads, &bands) && tort_cpu_reserve(scratch, bands))
+        tort_mul_size((uint64_t)job.part_bytes, (uint64_t)target->threads, &bands) && tort_cpu_reserve(scratch, bands))
         return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);
 }

@@ -142,7 +142,7 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     layout l;
     size_t buffer, all;
     *scratch = 0;
-    if (lay_out(&p->window, &l) && buffer_size(&l, &buffer) && tort_mul_size(buffer, (size_t)target->threads, &all) &&
+    if (lay_out(&p->window, &l) && buffer_size(&l, &buffer) && tort_mul_size(buffer, (uint64_t)target->threads, &all) &&
         tort_cpu_reserve(scratch, all) && tort_cpu_reserve(scratch, (size_t)l.positions * sizeof(int64_t)) &&
         tort_cpu_reserve_floats(scratch, p->filters))
         return TORT_OK;

@@ -64,7 +64,7 @@ static bool buffer_size(const pool_job *job, size_t *bytes) {
     size_t phases;
     *bytes = 0;
     return tort_cpu_reserve(bytes, (size_t)job->seen + (size_t)job->x.input) &&
-           tort_mul_size((size_t)job->phase, (size_t)job->x.stride, &phases) && tort_cpu_reserve(bytes, phases);
+           tort_mul_size((uint64_t)job->phase, (uint64_t)job->x.stride, &phases) && tort_cpu_reserve(bytes, phases);
 }
 
 static bool fill_job(const tort_pool_params *p, pool_job *job) {
@@ -79,7 +79,7 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     size_t bytes, all;
     *scratch = 0;
     if (fill_job(node->params, &job) && buffer_size(&job, &bytes) &&
-        tort_mul_size(bytes, (size_t)target->threads, &all) && tort_cpu_reserve(scratch, all))
+        tort_mul_size(bytes, (uint64_t)target->threads, &all) && tort_cpu_reserve(scratch, all))
         return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);
 }

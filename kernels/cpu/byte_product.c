@@ -55,7 +55,7 @@ tort_status tort_byte_product_prepare(tort_prepare *prepare, int32_t b, int64_t 
 bool tort_byte_product_reserve(const tort_target *target, int64_t m, int64_t k, bool b_packed, size_t *scratch) {
     const int64_t buffer = tort_byte_gemm_buffer(tort_bytes_choose(target->instructions), m, k, false, b_packed);
     size_t bytes;
-    return buffer >= 0 && tort_mul_size((size_t)buffer, (size_t)target->threads, &bytes) &&
+    return buffer >= 0 && tort_mul_size((uint64_t)buffer, (uint64_t)target->threads, &bytes) &&
            tort_cpu_reserve(scratch, bytes);
 }
 

@@ -155,7 +155,7 @@ bool tort_cpu_reserve(size_t *total, size_t bytes) {
 
 bool tort_cpu_reserve_floats(size_t *total, int64_t count) {
     size_t bytes;
-    return tort_mul_size((size_t)count, sizeof(float), &bytes) && tort_cpu_reserve(total, bytes);
+    return tort_mul_size((uint64_t)count, sizeof(float), &bytes) && tort_cpu_reserve(total, bytes);
 }
 
 void *tort_cpu_take(char **scratch, size_t bytes) {
@@ -165,7 +165,7 @@ void *tort_cpu_take(char **scratch, size_t bytes) {
 }
 
 tort_status tort_cpu_pack_floats(int64_t count, size_t *bytes, uint32_t *consumed, tort_error *error) {
-    if (count < 0 || !tort_mul_size((size_t)count, sizeof(float), bytes)) return tort_out_of_memory(error, SIZE_MAX);
+    if (count < 0 || !tort_mul_size((uint64_t)count, sizeof(float), bytes)) return tort_out_of_memory(error, SIZE_MAX);
     *consumed = 1u << 1;
     return TORT_OK;
 }

@@ -8,6 +8,7 @@
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/cgroup.h"
 #include "kernels/cpu/widened.h"
+#include "runtime/core/base/system.h"
 #include "runtime/core/base/threads.h"
 
 #include <stdio.h>
@@ -18,7 +19,6 @@
 #include <cpuid.h>
 #include <sys/syscall.h>
 #elif defined(__aarch64__)
-#include <asm/hwcap.h>
 #include <sys/auxv.h>
 #endif
 
@@ -139,7 +139,7 @@ static void processor_name(char *name, size_t size) {
     unsigned words[12];
     char brand[sizeof words + 1] = "";
     if ((unsigned)__get_cpuid_max(0x80000000u, NULL) < 0x80000004u) {
-        snprintf(name, size, "x86-64");
+        snprintf(name, size, TORT_ARCHITECTURE);
         return;
     }
     for (unsigned i = 0; i < 3; i++)
@@ -161,13 +161,7 @@ static uint32_t detect_instructions(void) {
 }
 
 static void processor_name(char *name, size_t size) {
-#if defined(__aarch64__)
-    snprintf(name, size, "aarch64");
-#elif defined(__x86_64__)
-    snprintf(name, size, "x86-64");
-#else
-    snprintf(name, size, "generic processor");
-#endif
+    snprintf(name, size, "%s", TORT_ARCHITECTURE);
 }
 #endif
 

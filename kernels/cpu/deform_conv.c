@@ -35,7 +35,7 @@ static tort_status size_deform_conv(const tort_target *target, const tort_node_v
                                     tort_error *error) {
     size_t bytes;
     if (part_bytes(tort_simd_choose(target->instructions), node->params, &bytes) &&
-        tort_mul_size(bytes, (size_t)target->threads, scratch))
+        tort_mul_size(bytes, (uint64_t)target->threads, scratch))
         return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);
 }

@@ -31,7 +31,7 @@ static size_t part_bytes(const tort_simd *simd) {
 static tort_status size_einsum(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                tort_error *error) {
     (void)node;
-    if (tort_mul_size(part_bytes(tort_simd_choose(target->instructions)), (size_t)target->threads, scratch))
+    if (tort_mul_size(part_bytes(tort_simd_choose(target->instructions)), (uint64_t)target->threads, scratch))
         return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);
 }

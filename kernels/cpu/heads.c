@@ -43,7 +43,7 @@ static bool lay_out_memory(const tort_simd *simd, const tort_heads_params *p, he
     m->row = m->bytes;
     if (!tort_cpu_reserve_floats(&m->bytes, keys + 1)) return false;
     m->outputs = m->bytes;
-    return tort_mul_size(TORT_ATTEND_MAX_ROWS, (size_t)p->value_size, &outputs) && outputs <= INT64_MAX &&
+    return tort_mul_size(TORT_ATTEND_MAX_ROWS, (uint64_t)p->value_size, &outputs) && outputs <= PTRDIFF_MAX &&
            tort_cpu_reserve_floats(&m->bytes, (int64_t)outputs) &&
            tort_cpu_reserve_floats(&m->bytes, tort_heads_room(p));
 }
@@ -53,7 +53,7 @@ static tort_status size_heads(const tort_target *target, const tort_node_view *n
     heads_memory memory;
     if (lay_out_memory(tort_simd_choose(target->instructions), node->params, &memory) &&
         tort_heads_rows_bytes(node, node->params, TORT_FLOAT, scratch) &&
-        tort_mul_size(memory.bytes, (size_t)target->threads, &memory.bytes) &&
+        tort_mul_size(memory.bytes, (uint64_t)target->threads, &memory.bytes) &&
         tort_add_size(*scratch, memory.bytes, scratch))
         return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);

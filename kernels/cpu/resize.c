@@ -91,8 +91,8 @@ typedef struct resize_table {
 
 static bool reserve_table(const tort_resize_axis *axis, size_t *bytes) {
     size_t count;
-    return axis->in <= INT32_MAX && tort_mul_size((size_t)axis->out, (size_t)axis->taps, &count) &&
-           count <= INT64_MAX && tort_cpu_reserve_floats(bytes, (int64_t)count) &&
+    return axis->in <= INT32_MAX && tort_mul_size((uint64_t)axis->out, (uint64_t)axis->taps, &count) &&
+           count <= PTRDIFF_MAX && tort_cpu_reserve_floats(bytes, (int64_t)count) &&
            tort_cpu_reserve_floats(bytes, (int64_t)count);
 }
 
@@ -102,8 +102,9 @@ static bool part_bytes(const resize_form *form, size_t *bytes) {
     size_t ring;
     const int64_t max = form->row.taps > form->column.taps ? form->row.taps : form->column.taps;
     *bytes = 0;
-    return tort_add_size((size_t)form->column.out, PAD, &ring) && tort_mul_size(ring, (size_t)form->row.taps, &ring) &&
-           ring <= INT64_MAX && tort_cpu_reserve_floats(bytes, (int64_t)ring) && tort_cpu_reserve_floats(bytes, max) &&
+    return tort_add_size((uint64_t)form->column.out, PAD, &ring) &&
+           tort_mul_size(ring, (uint64_t)form->row.taps, &ring) && ring <= PTRDIFF_MAX &&
+           tort_cpu_reserve_floats(bytes, (int64_t)ring) && tort_cpu_reserve_floats(bytes, max) &&
            tort_cpu_reserve(bytes, (size_t)max * sizeof(int64_t)) &&
            tort_cpu_reserve(bytes, (size_t)max * sizeof(int64_t));
 }
@@ -112,7 +113,7 @@ static bool reserve_all(const resize_form *form, int32_t threads, size_t *scratc
     size_t bytes;
     *scratch = 0;
     return reserve_table(&form->row, scratch) && reserve_table(&form->column, scratch) && part_bytes(form, &bytes) &&
-           tort_mul_size(bytes, (size_t)threads, &bytes) && tort_cpu_reserve(scratch, bytes);
+           tort_mul_size(bytes, (uint64_t)threads, &bytes) && tort_cpu_reserve(scratch, bytes);
 }
 
 static tort_status size_resize(const tort_target *target, const tort_node_view *node, size_t *scratch,

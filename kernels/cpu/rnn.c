@@ -128,9 +128,9 @@ static bool cut_run(const tort_rnn_params *p, const tort_simd *simd, int32_t thr
     made->buffer_bytes = tort_packed_gemm_buffer(simd, false, true);
     made->item_bytes = 0;
     size_t rows_of_x, gates, states;
-    return tort_mul_size((size_t)made->rows, (size_t)p->input, &rows_of_x) &&
-           tort_mul_size((size_t)made->rows, (size_t)columns, &gates) &&
-           tort_mul_size((size_t)made->batch, (size_t)(3 * p->hidden), &states) &&
+    return tort_mul_size((uint64_t)made->rows, (uint64_t)p->input, &rows_of_x) &&
+           tort_mul_size((uint64_t)made->rows, (uint64_t)columns, &gates) &&
+           tort_mul_size((uint64_t)made->batch, (uint64_t)(3 * p->hidden), &states) &&
            tort_cpu_reserve_floats(&made->item_bytes, (int64_t)rows_of_x) &&
            tort_cpu_reserve_floats(&made->item_bytes, (int64_t)gates) &&
            tort_cpu_reserve_floats(&made->item_bytes, (int64_t)states) &&
@@ -144,8 +144,8 @@ static tort_status size_rnn(const tort_target *target, const tort_node_view *nod
     cut made;
     size_t items, buffers;
     *scratch = 0;
-    if (!cut_run(p, simd, target->threads, &made) || !tort_mul_size(made.item_bytes, (size_t)made.items, &items) ||
-        !tort_mul_size(made.buffer_bytes, (size_t)(made.items > target->threads ? made.items : target->threads),
+    if (!cut_run(p, simd, target->threads, &made) || !tort_mul_size(made.item_bytes, (uint64_t)made.items, &items) ||
+        !tort_mul_size(made.buffer_bytes, (uint64_t)(made.items > target->threads ? made.items : target->threads),
                        &buffers) ||
         !tort_cpu_reserve(scratch, buffers) || !tort_cpu_reserve(scratch, items))
         return tort_out_of_memory(error, SIZE_MAX);

@@ -21,14 +21,14 @@ static tort_verdict claim_topk(const tort_target *target, const tort_node_view *
 
 /* Computes the bytes of a thread's buffer: two numbers per element. */
 static bool part_bytes(const tort_topk_params *p, size_t *bytes) {
-    return tort_mul_size((size_t)p->length, 2 * sizeof(uint64_t), bytes) &&
+    return tort_mul_size((uint64_t)p->length, 2 * sizeof(uint64_t), bytes) &&
            tort_align_size(*bytes, TORT_HOST_ALIGN, bytes);
 }
 
 static tort_status size_topk(const tort_target *target, const tort_node_view *node, size_t *scratch,
                              tort_error *error) {
     size_t bytes;
-    if (part_bytes(node->params, &bytes) && tort_mul_size(bytes, (size_t)target->threads, scratch)) return TORT_OK;
+    if (part_bytes(node->params, &bytes) && tort_mul_size(bytes, (uint64_t)target->threads, scratch)) return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);
 }
 

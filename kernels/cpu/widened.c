@@ -116,7 +116,7 @@ static tort_status size_widened(const tort_target *target, const tort_node_view 
     if (!status && row->size) status = row->size(target, &view.node, &own, error);
     if (status) return status;
     *scratch = w.scratch_bytes;
-    if (tort_mul_size(w.tile_bytes, (size_t)target->threads, &tiles) && tort_cpu_reserve(scratch, tiles) &&
+    if (tort_mul_size(w.tile_bytes, (uint64_t)target->threads, &tiles) && tort_cpu_reserve(scratch, tiles) &&
         tort_cpu_reserve(scratch, own))
         return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);

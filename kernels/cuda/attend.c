@@ -66,9 +66,9 @@ bool tort_cuda_reserve_heads(size_t *end, size_t *at, int64_t batch, int64_t hea
                              tort_type type) {
     enum { ALIGN = 256 };
     size_t bytes;
-    if (!tort_mul_size((size_t)batch, (size_t)heads, &bytes) || !tort_mul_size(bytes, (size_t)length, &bytes) ||
-        !tort_mul_size(bytes, (size_t)size, &bytes) ||
-        !tort_mul_size(bytes, (size_t)cuda_element_bytes(type), &bytes) || !tort_align_size(*end, ALIGN, end))
+    if (!tort_mul_size((uint64_t)batch, (uint64_t)heads, &bytes) || !tort_mul_size(bytes, (uint64_t)length, &bytes) ||
+        !tort_mul_size(bytes, (uint64_t)size, &bytes) ||
+        !tort_mul_size(bytes, (uint64_t)cuda_element_bytes(type), &bytes) || !tort_align_size(*end, ALIGN, end))
         return false;
     *at = *end;
     return tort_add_size(*end, bytes, end);

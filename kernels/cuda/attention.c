@@ -47,7 +47,7 @@ static tort_status size_scores(const tort_target *target, const tort_node_view *
     const tort_heads_params *params = node->params;
     size_t row;
     (void)target;
-    if (tort_mul_size((size_t)tort_heads_capacity(params), sizeof(float), &row) &&
+    if (tort_mul_size((uint64_t)tort_heads_capacity(params), sizeof(float), &row) &&
         tort_mul_size(row, gpu_attention_blocks(params), scratch))
         return TORT_OK;
     return tort_fail(error, TORT_E_MEMORY, "the scores of %lld keys do not fit in memory",

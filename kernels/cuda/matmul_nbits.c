@@ -31,8 +31,8 @@ static gpu_tiling tiling_of(const tort_nbits *p, gpu_board board, tort_type type
 
 /* Sets the offset of the sums; false if it is beyond size_t. */
 static bool weights_end(const tort_nbits *p, tort_type type, size_t *end) {
-    return tort_mul_size((size_t)p->n, (size_t)p->k, end) &&
-           tort_mul_size(*end, (size_t)cuda_element_bytes(type), end) && tort_align_size(*end, SUMS_ALIGN, end);
+    return tort_mul_size((uint64_t)p->n, (uint64_t)p->k, end) &&
+           tort_mul_size(*end, (uint64_t)cuda_element_bytes(type), end) && tort_align_size(*end, SUMS_ALIGN, end);
 }
 
 static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {

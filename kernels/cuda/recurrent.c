@@ -10,10 +10,10 @@ typedef struct layout {
 
 static bool lay_out(const tort_rnn_params *params, gpu_type type, layout *out) {
     size_t rows, row, states, numbers;
-    return tort_mul_size((size_t)params->gates, (size_t)params->hidden, &row) &&
-           tort_mul_size((size_t)params->directions, (size_t)params->batch, &states) &&
-           tort_mul_size(states, (size_t)params->length, &rows) && tort_mul_size(rows, row, &out->products) &&
-           tort_mul_size(states, (size_t)params->hidden, &out->state) && tort_mul_size(4, out->state, &states) &&
+    return tort_mul_size((uint64_t)params->gates, (uint64_t)params->hidden, &row) &&
+           tort_mul_size((uint64_t)params->directions, (uint64_t)params->batch, &states) &&
+           tort_mul_size(states, (uint64_t)params->length, &rows) && tort_mul_size(rows, row, &out->products) &&
+           tort_mul_size(states, (uint64_t)params->hidden, &out->state) && tort_mul_size(4, out->state, &states) &&
            tort_add_size(out->products, states, &numbers) && tort_mul_size(numbers, gpu_type_bytes(type), &out->bytes);
 }
 

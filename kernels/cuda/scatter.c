@@ -26,7 +26,7 @@ static tort_status size_scatter(const tort_target *target, const tort_node_view 
     (void)target;
     *scratch = 0;
     if (params->reduction != TORT_SCATTER_REPLACE || !inner) return TORT_OK;
-    if (tort_mul_size((size_t)(count / inner), sizeof(unsigned long long), scratch)) return TORT_OK;
+    if (tort_mul_size((uint64_t)(count / inner), sizeof(unsigned long long), scratch)) return TORT_OK;
     return tort_fail(error, TORT_E_MEMORY, "the size of the scratch memory overflows");
 }
 

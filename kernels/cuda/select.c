@@ -42,7 +42,8 @@ static tort_status size_compress(const tort_target *target, const tort_node_view
     size_t list = sizeof(int64_t);
     bool fits = true;
     (void)target;
-    for (int32_t d = 0; d < condition->rank; d++) fits = fits && tort_mul_size(list, (size_t)condition->dims[d], &list);
+    for (int32_t d = 0; d < condition->rank; d++)
+        fits = fits && tort_mul_size(list, (uint64_t)condition->dims[d], &list);
     if (fits && tort_add_size(list, GPU_SELECT_PARTS * sizeof(uint64_t), scratch)) return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);
 }

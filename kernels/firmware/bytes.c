@@ -66,9 +66,9 @@ tort_firmware_filters tort_firmware_filters_of(const tort_firmware_bytes *form, 
 
 bool tort_firmware_packed_bytes(const tort_firmware_filters *f, size_t *bytes) {
     size_t all, numbers;
-    return f->length <= TORT_FIRMWARE_LONGEST && tort_mul_size((size_t)f->groups, (size_t)f->padded, &all) &&
+    return f->length <= TORT_FIRMWARE_LONGEST && tort_mul_size((uint64_t)f->groups, (uint64_t)f->padded, &all) &&
            tort_mul_size(all, sizeof(int32_t) + sizeof(float), &numbers) &&
-           tort_mul_size(all, (size_t)f->depth, bytes) && tort_add_size(*bytes, numbers, bytes) &&
+           tort_mul_size(all, (uint64_t)f->depth, bytes) && tort_add_size(*bytes, numbers, bytes) &&
            tort_add_size(*bytes, sizeof(tort_firmware_packed), bytes);
 }
 

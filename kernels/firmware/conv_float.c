@@ -80,9 +80,9 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     (void)target;
     *scratch = 0;
     if (node->kernel->variant == DEPTHWISE)
-        fits = tort_mul_size((size_t)plane.rows, (size_t)plane.pitch * sizeof(float), scratch);
+        fits = tort_mul_size((uint64_t)plane.rows, (uint64_t)plane.pitch * sizeof(float), scratch);
     else if (!tiles.direct)
-        fits = tort_mul_size((size_t)depth_of(p), 4 * sizeof(float), scratch);
+        fits = tort_mul_size((uint64_t)depth_of(p), 4 * sizeof(float), scratch);
     return fits ? TORT_OK : tort_fail(error, TORT_E_MODEL, "a window does not fit the memory");
 }
 

@@ -4,8 +4,8 @@
 #include "ops/extent.h"
 
 bool tort_firmware_fours_bytes(int64_t groups, int64_t filters, int64_t depth, size_t *bytes) {
-    return tort_mul_size((size_t)groups, (size_t)(filters + 3) / 4 * 4, bytes) &&
-           tort_mul_size(*bytes, (size_t)depth, bytes) && tort_mul_size(*bytes, sizeof(float), bytes);
+    return tort_mul_size((uint64_t)groups, (uint64_t)(filters + 3) / 4 * 4, bytes) &&
+           tort_mul_size(*bytes, (uint64_t)depth, bytes) && tort_mul_size(*bytes, sizeof(float), bytes);
 }
 
 void tort_firmware_pack_fours(const float *w, int64_t filters, int64_t depth, int64_t filter, int64_t step, float *to) {

@@ -115,7 +115,7 @@ static void move_channels(const tort_call *call, size_t size, const void *from, 
 static bool add_tensor(const tort_info *info, size_t *bytes) {
     const size_t count = (size_t)tort_extent(info->dims, 0, info->rank);
     size_t size;
-    return tort_mul_size(count, (size_t)tort_type_bits(info->type) / 8, &size) &&
+    return tort_mul_size(count, (uint64_t)tort_type_bits(info->type) / 8, &size) &&
            tort_align_size(size, TORT_HOST_ALIGN, &size) && tort_add_size(*bytes, size, bytes);
 }
 

@@ -76,7 +76,7 @@ static tort_status resolve_gated(tort_resolve *resolve) {
     tort_status status = read_sizes(resolve->node, p, resolve->error);
     if (status) return status;
     size_t floats = 0;
-    const bool fits = tort_mul_size((size_t)p->size, 2, &floats) && tort_add_size(floats, 2, &floats) &&
+    const bool fits = tort_mul_size((uint64_t)p->size, 2, &floats) && tort_add_size(floats, 2, &floats) &&
                       tort_mul_size(floats, sizeof(float), &resolve->scratch_bytes);
     return fits ? TORT_OK : tort_fail(resolve->error, TORT_E_MEMORY, "the sums of the weight do not fit in memory");
 }

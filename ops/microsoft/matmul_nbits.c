@@ -102,7 +102,7 @@ static tort_status resolve_nbits(tort_resolve *resolve) {
     p->m = tort_shape_known(a) ? tort_extent(a->dims, 0, a->rank - 1) : -1;
     size_t elements;
     if (p->m < 0) return TORT_OK;
-    if (tort_mul_size((size_t)p->m, (size_t)p->k, &elements) &&
+    if (tort_mul_size((uint64_t)p->m, (uint64_t)p->k, &elements) &&
         tort_mul_size(elements, sizeof(float), &resolve->scratch_bytes))
         return TORT_OK;
     return tort_out_of_memory(resolve->error, SIZE_MAX);

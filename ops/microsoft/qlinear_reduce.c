@@ -29,7 +29,7 @@ static tort_status resolve_mean(tort_resolve *resolve) {
     inner.node = &view;
     tort_status status = tort_resolve_reduce(&inner);
     if (status != TORT_OK || !tort_shape_known(x) || !tort_shape_known(y)) return status;
-    if (tort_add_size((size_t)tort_extent(x->dims, 0, x->rank), (size_t)tort_extent(y->dims, 0, y->rank), &count) &&
+    if (tort_add_size((uint64_t)tort_extent(x->dims, 0, x->rank), (uint64_t)tort_extent(y->dims, 0, y->rank), &count) &&
         tort_mul_size(count, sizeof(float), &resolve->scratch_bytes))
         return TORT_OK;
     return tort_out_of_memory(resolve->error, SIZE_MAX);

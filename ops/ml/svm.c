@@ -52,7 +52,7 @@ void tort_resolve_svm(const tort_resolve *resolve, int64_t vectors, int64_t weig
 }
 
 tort_status tort_svm_scratch(const tort_svm *svm, tort_error *error, size_t *bytes) {
-    if (tort_mul_size((size_t)svm->vectors, TORT_SVM_ROWS * sizeof(double), bytes)) return TORT_OK;
+    if (tort_mul_size((uint64_t)svm->vectors, TORT_SVM_ROWS * sizeof(double), bytes)) return TORT_OK;
     return tort_fail(error, TORT_E_MODEL, "the size of %lld support vectors overflows", (long long)svm->vectors);
 }
 

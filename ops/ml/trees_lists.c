@@ -79,7 +79,7 @@ tort_status tort_trees_ints(const tort_resolve *resolve, const char *name, const
 static bool take(size_t *end, int32_t count, size_t size, tort_list *list) {
     size_t bytes;
     *list = (tort_list){*end, count};
-    return tort_mul_size((size_t)count, size, &bytes) && tort_add_size(*end, bytes, end) &&
+    return tort_mul_size((uint64_t)count, size, &bytes) && tort_add_size(*end, bytes, end) &&
            tort_align_size(*end, 8, end);
 }
 

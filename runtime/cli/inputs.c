@@ -260,7 +260,7 @@ static uint64_t max_bytes(const tort_port *port) {
     bool known = port->rank >= 0 && port->type != TORT_STRING;
     memcpy(tensor.dims, port->dims, sizeof tensor.dims);
     for (int32_t i = 0; i < port->rank; i++) known = known && port->dims[i] >= 0;
-    if (!known || !tort_tensor_count(&tensor, &count) || !tort_mul_size((size_t)count, widest, &bytes) ||
+    if (!known || !tort_tensor_count(&tensor, &count) || !tort_mul_size((uint64_t)count, widest, &bytes) ||
         bytes > TORT_MAX_FILE_BYTES - header)
         return TORT_MAX_FILE_BYTES;
     return bytes + header;

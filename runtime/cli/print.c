@@ -38,11 +38,11 @@ typedef struct conversion {
     bool left;
     char flags[8];
     int width, precision; /* precision -1: none */
-    int longs; /* number of 'l's; 'z' and 'j' count as 2, since size_t and intmax_t are as long as long long */
+    int longs;            /* number of 'l's; 'z' counts as 1, since size_t is as long as long, 'j' as 2 */
     char kind;
 } conversion;
 
-_Static_assert(sizeof(size_t) == sizeof(long long), "sizes are read as long long");
+_Static_assert(sizeof(size_t) == sizeof(long), "sizes are read as long");
 
 static int read_number(const char **format, va_list *arguments) {
     if (**format == '*') {
@@ -65,7 +65,7 @@ static conversion read_conversion(const char **format, va_list *arguments) {
         ++*format;
         c.precision = read_number(format, arguments);
     }
-    for (; **format && strchr("hlzj", **format); ++*format) c.longs += **format == 'l' ? 1 : **format == 'h' ? 0 : 2;
+    for (; **format && strchr("hlzj", **format); ++*format) c.longs += **format == 'h' ? 0 : **format == 'j' ? 2 : 1;
     c.kind = *(*format)++;
     return c;
 }

@@ -4,12 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <png.h>
 #include <zlib.h>
+#ifdef TORT_PICTURES
+#include <png.h>
 
 #include <jpeglib.h> /* needs stdio.h before it */
+#endif
 
 #include "runtime/core/base/build.h"
+#include "runtime/core/base/system.h"
 #include "runtime/core/graph/check.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/ops.h"
@@ -27,14 +30,6 @@
 #define COMPILER "unknown"
 #endif
 
-#if defined(__x86_64__)
-#define ARCHITECTURE "x86-64"
-#elif defined(__aarch64__)
-#define ARCHITECTURE "aarch64"
-#else
-#define ARCHITECTURE "unknown"
-#endif
-
 /* Devices that a provider's code is built for; NULL if the provider is not in this build. */
 static const char *built_for(const tort_provider_info *info) {
     if (!info->present) return NULL;
@@ -47,23 +42,48 @@ static tort_provider_info provider_at(int32_t index) {
     return info;
 }
 
+/* ---- libraries and optional parts -------------------------------------------------------------------------------- */
+
+#define TEXT_EXPANDED(a) #a
+#define TEXT(a) TEXT_EXPANDED(a)
+#ifndef TORT_PICTURES
+#define PNG NULL
+#define JPEG NULL
+#else
+#define PNG png_get_libpng_ver(NULL)
+#ifdef LIBJPEG_TURBO_VERSION
+#define JPEG "turbo " TEXT(LIBJPEG_TURBO_VERSION) ", interface " TEXT(JPEG_LIB_VERSION)
+#else
+#define JPEG "interface " TEXT(JPEG_LIB_VERSION)
+#endif
+#endif
+
 typedef struct library {
-    const char *name, *version;
+    const char *name, *version; /* NULL: not in this build */
 } library;
 
 enum { LIBRARIES = 4 };
 
-static void find_libraries(library *libraries, char *jpeg, size_t size) {
-#ifdef LIBJPEG_TURBO_VERSION_NUMBER
-    snprintf(jpeg, size, "turbo %d.%d.%d, interface %d", LIBJPEG_TURBO_VERSION_NUMBER / 1000000,
-             LIBJPEG_TURBO_VERSION_NUMBER / 1000 % 1000, LIBJPEG_TURBO_VERSION_NUMBER % 1000, JPEG_LIB_VERSION);
-#else
-    snprintf(jpeg, size, "interface %d", JPEG_LIB_VERSION);
-#endif
+static void find_libraries(library *libraries) {
     const library found[LIBRARIES] = {
-        {"libpng", png_get_libpng_ver(NULL)}, {"libjpeg", jpeg}, {"zlib", zlibVersion()}, {"cJSON", cJSON_Version()}};
+        {"libpng", PNG}, {"libjpeg", JPEG}, {"zlib", zlibVersion()}, {"cJSON", cJSON_Version()}};
     memcpy(libraries, found, sizeof found);
 }
+
+/* Parts that this build was made without: the make variable, and what is missing. */
+typedef struct part {
+    const char *name, *text;
+} part;
+
+static const part left_out[] = {
+#ifndef TORT_PICTURES
+    {"PICTURES", "pictures (PNG and JPEG as inputs, ImageDecoder)"},
+#endif
+#ifndef TORT_REGEX
+    {"REGEX", "regular expressions (RegexFullMatch, Tokenizer)"},
+#endif
+    {NULL, NULL},
+};
 
 /* ---- opsets ------------------------------------------------------------------------------------------------------ */
 
@@ -94,13 +114,13 @@ static int32_t find_domains(domain *domains) {
 static void fill_json(cJSON *root) {
     library libraries[LIBRARIES];
     domain domains[MAX_DOMAINS];
-    char jpeg[64];
     const int32_t count = find_domains(domains);
-    find_libraries(libraries, jpeg, sizeof jpeg);
+    find_libraries(libraries);
     cli_json_text(root, "version", TORT_VERSION);
     cli_json_text(root, "commit", TORT_COMMIT);
     cli_json_text(root, "compiler", COMPILER);
-    cli_json_text(root, "architecture", ARCHITECTURE);
+    cli_json_text(root, "architecture", TORT_ARCHITECTURE);
+    cli_json_text(root, "c_library", TORT_LIBC);
     cJSON *built = cJSON_AddObjectToObject(root, "built_for");
     for (int32_t i = 0; i < tort_provider_count(); i++) {
         const tort_provider_info info = provider_at(i);
@@ -117,24 +137,29 @@ static void fill_json(cJSON *root) {
     }
     cJSON *list = cJSON_AddObjectToObject(root, "libraries");
     for (size_t i = 0; i < LIBRARIES; i++) cli_json_text(list, libraries[i].name, libraries[i].version);
+    cJSON *parts = cJSON_AddArrayToObject(root, "left_out");
+    for (const part *p = left_out; p->name; p++) cJSON_AddItemToArray(parts, cJSON_CreateString(p->name));
 }
 
 static void print_text(int width) {
     library libraries[LIBRARIES];
     domain domains[MAX_DOMAINS];
-    char jpeg[64], *opsets = cli_copy_text("", 0), *linked = cli_copy_text("", 0);
+    char *opsets = cli_copy_text("", 0), *linked = cli_copy_text("", 0), *missing = cli_copy_text("", 0);
     const int32_t count = find_domains(domains);
-    find_libraries(libraries, jpeg, sizeof jpeg);
+    find_libraries(libraries);
     for (int32_t i = 0; i < count; i++)
         cli_append(&opsets, "%s%s %d to %d", i ? ", " : "", cli_domain_name(domains[i].name), domains[i].oldest,
                    domains[i].newest);
     for (size_t i = 0; i < LIBRARIES; i++)
-        cli_append(&linked, "%s%s %s", i ? ", " : "", libraries[i].name, libraries[i].version);
+        if (libraries[i].version)
+            cli_append(&linked, "%s%s %s", *linked ? ", " : "", libraries[i].name, libraries[i].version);
+    for (const part *p = left_out; p->name; p++) cli_append(&missing, "%s%s", *missing ? ", " : "", p->text);
     cli_print(stdout, "tinyort %s\n", TORT_VERSION);
     cli_table *table = cli_table_new("|", 2);
     const struct {
         const char *title, *text;
-    } rows[] = {{"commit", TORT_COMMIT}, {"compiler", COMPILER}, {"architecture", ARCHITECTURE}};
+    } rows[] = {
+        {"commit", TORT_COMMIT}, {"compiler", COMPILER}, {"architecture", TORT_ARCHITECTURE}, {"C library", TORT_LIBC}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cli_cell(table, CLI_DIM, "%s", rows[i].title);
         cli_cell(table, CLI_PLAIN, "%s", rows[i].text);
@@ -151,7 +176,12 @@ static void print_text(int width) {
     cli_cell(table, CLI_PLAIN, "%s", opsets);
     cli_cell(table, CLI_DIM, "libraries");
     cli_cell(table, CLI_PLAIN, "%s", linked);
+    if (*missing) {
+        cli_cell(table, CLI_DIM, "left out");
+        cli_cell(table, CLI_PLAIN, "%s", missing);
+    }
     cli_table_print(table, stdout, width);
+    free(missing);
     free(opsets);
     free(linked);
 }

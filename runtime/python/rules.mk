@@ -74,7 +74,7 @@ $(WHEEL_EXTENSION): $(PYTHON_OBJECTS) $(PYTHON_LIBRARY) $(OLD_GLIBC_OBJECT) $(OB
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -shared -s -Wl,--gc-sections $(PYTHON_RPATH) -Wl,--version-script=$(OBJ)/runtime/python/exports -o $@ \
-	    $(filter %.o,$^) -lprotobuf-c -lm $(OLD_GLIBC_LIBS)
+	    $(filter %.o,$^) $(filter -lprotobuf-c,$(LIBRARY_LIBS)) -lm $(OLD_GLIBC_LIBS)
 
 .PHONY: wheel
 ## Build the wheel that `pip install` takes in build/wheel: CPython 3.9 and later, and old systems.
@@ -84,9 +84,9 @@ wheel: $(WHEEL_EXTENSION) $(PYTHON_FILES) $(WHEEL_VENV)/.made
 	$(call pack_wheel,$(WHEEL_STAGE),$(BUILD)/wheel)
 
 .PHONY: wheel-aarch64
-## Cross-compile the wheel for aarch64, in build/aarch64/wheel.
+## Cross-compile the wheel for aarch64, in build/aarch64-linux-gnu/wheel.
 wheel-aarch64: $(WHEEL_VENV)/.made
-	@.ci/setup.sh aarch64
+	@$(AARCH64_MAKE) setup
 	@_PYTHON_HOST_PLATFORM=linux-aarch64 $(AARCH64_MAKE) WHEEL_VENV=$(abspath $(WHEEL_VENV)) wheel
 
 # ---- the package tinyort_cuda -----------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ $(CUDA_STAGE)/tinyort_cuda/libtinyort-cuda.so: $(OBJ)/with_cuda/runtime/python/c
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -shared -s -Wl,--gc-sections -Wl,-z,defs $(NVIDIA_RPATH) -Wl,--version-script=kernels/cudasim/exports.map -o $@ \
-	    $< $(OLD_GLIBC_OBJECT) $(CUDA_LIBRARY) $(LIBRARY) -Wl,--as-needed -lprotobuf-c -lm $(OLD_GLIBC_LIBS) -l:librt.so.1
+	    $< $(OLD_GLIBC_OBJECT) $(CUDA_LIBRARY) $(LIBRARY) -Wl,--as-needed $(filter -lprotobuf-c,$(LIBRARY_LIBS)) -lm $(OLD_GLIBC_LIBS) -l:librt.so.1
 	@cp runtime/python/cuda/__init__.py $(@D)
 
 .PHONY: python-cuda wheel-cuda
@@ -118,8 +118,9 @@ endif
 
 # Jetson Orin has drivers for CUDA 12 alone, Thor and DGX Spark those for 13; Grace Hopper takes either.
 .PHONY: wheel-cuda-aarch64
-## Cross-compile the two wheels of tinyort_cuda for aarch64, of CUDA 12 and 13, in build/aarch64/cuda12/wheel_cuda and cuda13.
+## Cross-compile the two wheels of tinyort_cuda for aarch64, of CUDA 12 and 13, in build/aarch64-linux-gnu/cuda12/wheel_cuda and cuda13.
 wheel-cuda-aarch64: $(WHEEL_VENV)/.made
-	@.ci/setup.sh aarch64 cuda_aarch64
+	@$(AARCH64_MAKE) setup
+	@.ci/setup.sh cuda_aarch64
 	@for major in 12 13; do _PYTHON_HOST_PLATFORM=linux-aarch64 $(AARCH64_MAKE) $(AARCH64_CUDA) BUILD=$(AARCH64)/cuda$$major CUDA_MAJOR=$$major \
 	    WHEEL_VENV=$(abspath $(WHEEL_VENV)) wheel-cuda || exit 1; done

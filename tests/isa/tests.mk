@@ -8,7 +8,7 @@ ISA_BUILD := $(BUILD)/isa
 ISA_SETS := $(filter v%,$(SIMD_SETS))
 ISA_TESTS := test-unit test-node test-golden test-random-ops test-fast-rows
 
-# Criterion's tests execute their own file, which only a processor can: tests/aarch64 has a runner for emulators.
+# Criterion's tests execute their own file, which only a processor can: tests/targets has a runner for emulators.
 ISA_EMULATED := $(ISA_BUILD)/emulated
 ISA_PROCESSORS := Nehalem=x86-64-v2 Haswell=x86-64-v3
 
@@ -16,7 +16,7 @@ ISA_PROCESSORS := Nehalem=x86-64-v2 Haswell=x86-64-v3
 ## Run unit, node, golden, random and row tests at each x86-64 level of this machine, and some of them under qemu as Nehalem and Haswell.
 test-isa: $(TINYORT) $(BUILD)/harness $(BUILD)/tests/rows
 	@.ci/setup.sh qemu
-	@$(MAKE) --no-print-directory BUILD=$(ISA_EMULATED) CUDA=0 EMULATED=1 CPPFLAGS='$(CPPFLAGS) -Itests/aarch64' $(ISA_EMULATED)/tests/unit
+	@$(MAKE) --no-print-directory BUILD=$(ISA_EMULATED) CUDA=0 EMULATED=1 CPPFLAGS='$(CPPFLAGS) -Itests/targets' $(ISA_EMULATED)/tests/unit
 	@status=0; \
 	for set in $(ISA_SETS); do \
 	    if $(TINYORT) providers --ep cpu:isa=$$set --require cpu > /dev/null 2>&1; then \

@@ -1,6 +1,6 @@
 """Runs ONNX's backend cases through `tinyort test` and holds what happens against expected.txt.
 
-Usage: run.py TINYORT FOLDER EXPECTED [--ep CHAIN] [--kinds K,...] [--without WORD] [--print] [--placement FILE [--write]] [PATTERN...]
+Usage: run.py TINYORT FOLDER EXPECTED [--and EXPECTED] [--ep CHAIN] [--kinds K,...] [--without WORD] [--print] [--placement FILE [--write]] [PATTERN...]
 FOLDER is what make_cases.py wrote. Cases run in batches, several a process; when a process dies, the case after the last
 one that it reported has crashed, and the rest of the batch is run again. --print shows the outcome of each case in the
 form of the list, for editing it.
@@ -142,6 +142,7 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("list")
     parser.add_argument("patterns", nargs="*", help="run only cases whose name contains one of these")
+    parser.add_argument("--and", dest="more", help="a second list, for a build of another kind: its lines come last")
     parser.add_argument("--without", help="leave out cases whose name contains this")
     parser.add_argument("--ep", default="cpu")
     parser.add_argument("--jobs", type=int, default=2)
@@ -153,6 +154,8 @@ def main():
 
     provider = options.ep.split(",")[0].split(":")[0]
     expectations, used = read_expectations(options.list), set()
+    if options.more:
+        expectations += [(*line[:2], f"of {options.more}: {line[2]}") for line in read_expectations(options.more)]
     cases = json.loads((Path(options.folder) / "cases.json").read_text())
     for case in cases:
         expect(case, expectations, provider, used)

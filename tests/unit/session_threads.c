@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/core/base/system.h"
 #include "runtime/core/base/threads.h"
 #include "runtime/include/provider.h"
 #include "tests/build_model.h"

@@ -45,7 +45,7 @@ static tort_status pack_size(const tort_target *target, const tort_node_view *no
     const int64_t width = tort_simd_choose(target->instructions)->width;
     *consumed = 1u << TORT_NBITS_B | 1u << TORT_NBITS_SCALES;
     if (tort_has_input(node, TORT_NBITS_ZEROS)) *consumed |= 1u << TORT_NBITS_ZEROS;
-    if (tort_mul_size((size_t)panel_count(p, width), (size_t)panel_size(p, width) * 4, bytes)) return TORT_OK;
+    if (tort_mul_size((uint64_t)panel_count(p, width), (uint64_t)panel_size(p, width) * 4, bytes)) return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);
 }
 

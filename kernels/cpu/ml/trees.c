@@ -90,7 +90,7 @@ static tort_status size_trees(const tort_target *target, const tort_node_view *n
     const tort_info *x = &node->inputs[0];
     size_t part = 0, parts;
     if (reserve_part(p, block_groups(p, count_rows(x->rank, x->dims)), &part) &&
-        tort_mul_size(part, (size_t)target->threads, &parts) &&
+        tort_mul_size(part, (uint64_t)target->threads, &parts) &&
         tort_cpu_reserve(scratch, (size_t)p->names.count * sizeof(tort_string)) &&
         tort_add_size(*scratch, parts, scratch))
         return TORT_OK;

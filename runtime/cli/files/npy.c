@@ -226,7 +226,7 @@ tort_status tort_tensor_npy_decode(const tort_env *env, const void *bytes, size_
     int64_t count;
     size_t width = header.width, need;
     if (!tort_tensor_count(&found, &count) || (header.kind == 'U' && !tort_mul_size(width, 4, &width)) ||
-        !tort_mul_size(width, (size_t)count, &need) || need > size - header.data)
+        !tort_mul_size(width, (uint64_t)count, &need) || need > size - header.data)
         return tort_fail(error, TORT_E_INPUT, "the .npy file has %zu bytes of elements; its shape asks for more",
                          size - header.data);
     bool is_text = found.type == TORT_STRING;

@@ -87,7 +87,7 @@ bool tort_grow(const tort_env *env, void **array, int32_t *capacity, int32_t nee
     if (wanted < 8) wanted = 8;
     if (wanted < need) wanted = need;
     size_t bytes;
-    if (!tort_mul_size((size_t)wanted, size, &bytes)) return false;
+    if (!tort_mul_size((uint64_t)wanted, size, &bytes)) return false;
     void *grown = env->alloc(env->alloc_ud, *array, (size_t)*capacity * size, bytes);
     if (!grown) return false;
     *array = grown;
@@ -120,16 +120,16 @@ void tort_free_aligned(const tort_env *env, void *ptr, size_t size) {
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
-bool tort_add_size(size_t a, size_t b, size_t *out) {
+bool tort_add_size(uint64_t a, uint64_t b, size_t *out) {
     return !__builtin_add_overflow(a, b, out);
 }
 
-bool tort_mul_size(size_t a, size_t b, size_t *out) {
+bool tort_mul_size(uint64_t a, uint64_t b, size_t *out) {
     return !__builtin_mul_overflow(a, b, out);
 }
 
-bool tort_align_size(size_t a, size_t align, size_t *out) {
-    size_t rest = a % align;
+bool tort_align_size(uint64_t a, uint64_t align, size_t *out) {
+    const uint64_t rest = a % align;
     return tort_add_size(a, rest ? align - rest : 0, out);
 }
 

@@ -29,9 +29,10 @@ TORT_API void *tort_alloc_aligned(const tort_env *env, size_t size);
 size_t tort_aligned_bytes(size_t size); /* bytes it takes of the allocator; SIZE_MAX on overflow */
 TORT_API void tort_free_aligned(const tort_env *env, void *ptr, size_t size);
 
-TORT_API bool tort_add_size(size_t a, size_t b, size_t *out); /* false on overflow */
-TORT_API bool tort_mul_size(size_t a, size_t b, size_t *out);
-TORT_API bool tort_align_size(size_t a, size_t align, size_t *out);
+/* False on overflow. They take 64 bits, which hold every dim and count, where a size_t has 32. */
+TORT_API bool tort_add_size(uint64_t a, uint64_t b, size_t *out);
+TORT_API bool tort_mul_size(uint64_t a, uint64_t b, size_t *out);
+TORT_API bool tort_align_size(uint64_t a, uint64_t align, size_t *out);
 
 #define TORT_ARENA_FIRST 4096 /* bytes of an arena's first chunk; later ones double, to a limit */
 

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "runtime/core/base/system.h"
 #include "runtime/core/base/threads.h"
 #include "runtime/core/base/watch.h"
 
@@ -54,45 +55,6 @@ struct tort_pool {
     pool_job job;                    /* written before the offer; read only with a part in hand */
     _Alignas(64) atomic_int pending; /* parts not finished yet */
 };
-
-static void rest_a_moment(void) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
-/* ---- subnormal numbers ------------------------------------------------------------------------------------------- */
-
-/* Bits of MXCSR (flush to zero, denormals are zero) and of FPCR (flush to zero, which is both). */
-#if defined(__x86_64__)
-uint64_t tort_subnormals_off(void) {
-    const uint32_t mode = __builtin_ia32_stmxcsr();
-    __builtin_ia32_ldmxcsr(mode | 0x8040);
-    return mode;
-}
-void tort_subnormals_restore(uint64_t mode) {
-    __builtin_ia32_ldmxcsr((uint32_t)mode);
-}
-#elif defined(__aarch64__)
-uint64_t tort_subnormals_off(void) {
-    uint64_t mode;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
-    __asm__ volatile("msr fpcr, %0" : : "r"(mode | 1u << 24));
-    return mode;
-}
-void tort_subnormals_restore(uint64_t mode) {
-    __asm__ volatile("msr fpcr, %0" : : "r"(mode));
-}
-#else
-uint64_t tort_subnormals_off(void) {
-    return 0;
-}
-void tort_subnormals_restore(uint64_t mode) {
-    (void)mode;
-}
-#endif
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
@@ -144,7 +106,7 @@ static bool look_for_work(tort_pool *pool) {
     do {
         for (int32_t i = 0; i < LOOKS; i++) {
             if (has_work(pool)) return true;
-            rest_a_moment();
+            tort_rest_a_moment();
         }
         sched_yield();
     } while (tort_now() - begin < 1000 * (atomic_load(&pool->runs) ? IN_RUN : pool->spin));
@@ -162,31 +124,18 @@ static void wait_for_work(tort_pool *pool) {
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* -1: unknown. */
-static int current_processor(void) {
-#ifdef __linux__
-    return sched_getcpu();
-#else
-    return -1;
-#endif
-}
-
 /* Linux often wakes a thread on the waker's processor, even if others are idle; both then share it for some scheduler
  * ticks, longer than many runs. A worker that finds itself on its caller's processor makes the system move it: it sets
  * its affinity to all other processors, and then to all again. */
 static void step_aside(const tort_pool *pool) {
-#ifdef __linux__
     cpu_set_t all, others;
-    const int here = current_processor();
+    const int here = sched_getcpu();
     if (!pool->looks || here < 0 || here != atomic_load(&pool->processor)) return;
     if (pthread_getaffinity_np(pthread_self(), sizeof all, &all) || CPU_COUNT(&all) < 2) return;
     others = all;
     CPU_CLR((unsigned)here, &others);
     pthread_setaffinity_np(pthread_self(), sizeof others, &others);
     pthread_setaffinity_np(pthread_self(), sizeof all, &all);
-#else
-    (void)pool;
-#endif
 }
 
 static void *work(void *arg) {
@@ -212,11 +161,19 @@ static void wake_workers(tort_pool *pool, int32_t wanted) {
 
 int32_t tort_processors(void) {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
-#ifdef __linux__
     cpu_set_t allowed;
     if (pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed) == 0) count = CPU_COUNT(&allowed);
-#endif
     return count < 1 ? 1 : count > 1024 ? 1024 : (int32_t)count;
+}
+
+static void start_workers(tort_pool *pool) {
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes)) return;
+    pthread_attr_setstacksize(&attributes, TORT_THREAD_STACK);
+    while (pool->worker_count < pool->worker_capacity &&
+           pthread_create(&pool->workers[pool->worker_count], &attributes, work, pool) == 0)
+        pool->worker_count++;
+    pthread_attr_destroy(&attributes);
 }
 
 static void free_pool(tort_pool *pool) {
@@ -245,9 +202,7 @@ tort_pool *tort_pool_create(const tort_env *env, int32_t threads, int64_t spin, 
         free_pool(pool);
         return NULL;
     }
-    while (pool->worker_count < pool->worker_capacity &&
-           pthread_create(&pool->workers[pool->worker_count], NULL, work, pool) == 0)
-        pool->worker_count++;
+    start_workers(pool);
     return pool;
 }
 
@@ -285,7 +240,7 @@ void tort_pool_end_run(tort_pool *pool) {
 
 static void offer_parts(tort_pool *pool, int32_t parts) {
     const uint_fast64_t number = (atomic_load(&pool->offer) >> 2 * PART_BITS) + 1;
-    if (WAITS_BUSILY) atomic_store(&pool->processor, current_processor());
+    if (WAITS_BUSILY) atomic_store(&pool->processor, sched_getcpu());
     atomic_store(&pool->pending, parts);
     atomic_store(&pool->offer, number << 2 * PART_BITS | (uint_fast64_t)parts);
     wake_workers(pool, parts - 1);
@@ -298,7 +253,7 @@ static bool look_for_end(tort_pool *pool) {
     do {
         for (int32_t i = 0; i < LOOKS; i++) {
             if (atomic_load(&pool->pending) == 0) return true;
-            rest_a_moment();
+            tort_rest_a_moment();
         }
         sched_yield();
     } while (tort_now() - begin < 1000 * FOR_WORKERS);

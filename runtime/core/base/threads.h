@@ -27,11 +27,6 @@ int32_t tort_pool_threads(const tort_pool *pool);
 void tort_pool_begin_run(tort_pool *pool);
 void tort_pool_end_run(tort_pool *pool);
 
-/* From here on the calling thread takes subnormal numbers as 0, and makes 0 in their place; returns the mode before, to
- * be restored. */
-uint64_t tort_subnormals_off(void);
-void tort_subnormals_restore(uint64_t mode);
-
 /* A tort_env.parallel_for, with the pool as parallel_ud. No part is smaller than `grain`,
  * unless it is the whole range. */
 void tort_pool_parallel_for(void *pool, int64_t count, int64_t grain,

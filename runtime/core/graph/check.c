@@ -529,7 +529,7 @@ tort_status tort_check_types(const tort_node_view *node, tort_error *error) {
 static bool countable(const tort_info *info) {
     tort_tensor tensor;
     size_t bytes;
-    return !tort_info_tensor(info, &tensor) || (tort_tensor_bytes(&tensor, &bytes) && bytes <= INT64_MAX);
+    return !tort_info_tensor(info, &tensor) || (tort_tensor_bytes(&tensor, &bytes) && bytes <= PTRDIFF_MAX);
 }
 
 /* An output of control flow may have no type: its body may contain an operator without a row,

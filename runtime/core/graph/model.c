@@ -57,7 +57,7 @@ tort_status tort_model_check_target(const tort_model *model, const char *path, t
 static bool resize(const tort_env *env, void **array, int32_t *capacity, int32_t wanted, size_t size) {
     size_t bytes;
     if (wanted == *capacity) return true;
-    if (!tort_mul_size((size_t)wanted, size, &bytes)) return false;
+    if (!tort_mul_size((uint64_t)wanted, size, &bytes)) return false;
     void *block = env->alloc(env->alloc_ud, *array, (size_t)*capacity * size, bytes);
     if (!block && bytes) return false;
     *array = block;

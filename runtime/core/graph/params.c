@@ -118,7 +118,7 @@ tort_status tort_resolve_tensor(const tort_resolve *resolve, const char *name, t
     *list = (tort_list){list_offset(node, attribute), 1};
     for (int32_t d = 0; d < weight->rank; d++) list->count *= weight->dims[d];
     if (weight->type == TORT_STRING)
-        copy_strings(params, list->offset, data, (size_t)list->count);
+        copy_strings(params, (size_t)list->offset, data, (size_t)list->count);
     else
         memcpy(params + list->offset, data, weight->bytes);
     tort_weight_release(node->model, index);

@@ -233,7 +233,7 @@ bool tort_tensor_bytes(const tort_tensor *tensor, size_t *bytes) {
     if (!bytes || !tort_tensor_count(tensor, &count)) return false;
     size_t bits = (size_t)tort_type_bits(tensor->type), whole;
     size_t rest = ((size_t)count % 8 * bits + 7) / 8;
-    return tort_mul_size((size_t)count / 8, bits, &whole) && tort_add_size(whole, rest, bytes);
+    return tort_mul_size((uint64_t)count / 8, bits, &whole) && tort_add_size(whole, rest, bytes);
 }
 
 int64_t tort_count(const tort_tensor *tensor) {

@@ -13,7 +13,7 @@ static uint8_t known_of(const tort_info *info) {
     size_t bytes;
     uint8_t known = tort_elements_known(info) ? TORT_KNOWN_ELEMENTS : 0;
     if (tort_shape_known(info)) known |= TORT_KNOWN_SHAPE;
-    if (tort_info_tensor(info, &tensor) && tort_tensor_bytes(&tensor, &bytes) && bytes <= INT64_MAX)
+    if (tort_info_tensor(info, &tensor) && tort_tensor_bytes(&tensor, &bytes) && bytes <= PTRDIFF_MAX)
         known |= TORT_KNOWN_BYTES;
     return known;
 }

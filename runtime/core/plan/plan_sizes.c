@@ -20,7 +20,7 @@ static void size_slot(const tort_session *session, tort_slot *slot, const tort_i
         slot->dims[i] = i >= info->rank ? 0 : tort_dim_known(info->dims[i]) ? info->dims[i] : -1;
     slot->bytes = -1;
     if (tort_info_tensor(info, &tensor) && tort_layout_bytes(session, slot->layout, &tensor, &bytes) &&
-        bytes <= INT64_MAX)
+        bytes <= PTRDIFF_MAX)
         slot->bytes = (int64_t)bytes;
 }
 

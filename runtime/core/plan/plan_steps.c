@@ -264,7 +264,7 @@ static bool shapes_unknown(const builder *b, const tort_node *node) {
 static tort_status reserve_params(builder *b, int32_t index, tort_step *step) {
     size_t end;
     step->params = b->plan->params_bytes;
-    if (!tort_add_size((size_t)step->params, tort_unit_params_bytes(b->lowered, index), &end) ||
+    if (!tort_add_size((uint64_t)step->params, tort_unit_params_bytes(b->lowered, index), &end) ||
         !tort_align_size(end, TORT_PARAMS_ALIGN, &end))
         return tort_out_of_memory(b->error, 0);
     b->plan->params_bytes = end;

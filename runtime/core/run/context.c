@@ -2,6 +2,7 @@
  *
  * A context is used by one thread at a time; contexts share only the session. Read next: frame.c, run.c. */
 #include "runtime/core/run/context.h"
+#include "runtime/core/base/system.h"
 #include "runtime/core/lowered/unit_view.h"
 #include "runtime/core/plan/inputs.h"
 #include "runtime/core/plan/planned.h"

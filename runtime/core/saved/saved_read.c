@@ -302,7 +302,7 @@ static tort_status read_weight(reader *r, tort_saved_in *in, int32_t index) {
     weight.rank = shape.rank;
     memcpy(weight.dims, shape.dims, sizeof weight.dims);
     bool good = !in->bad && tort_tensor_count(&shape, &count) && tort_tensor_bytes(&shape, &weight.bytes) &&
-                weight.bytes <= INT64_MAX;
+                weight.bytes <= PTRDIFF_MAX;
     if (good && flags & TORT_SAVED_ALIAS)
         good = take_alias(r, &weight, same);
     else if (good && flags & TORT_SAVED_CONTENTS)

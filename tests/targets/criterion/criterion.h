@@ -2,8 +2,8 @@
  *
  * Criterion starts every test by executing its own file again, which an emulator of one process such as qemu-aarch64
  * cannot do. Here a test is a child made by fork. Only for `make test-aarch64`. Read next: runner.c. */
-#ifndef TORT_TESTS_AARCH64_CRITERION_H
-#define TORT_TESTS_AARCH64_CRITERION_H
+#ifndef TORT_TESTS_TARGETS_CRITERION_H
+#define TORT_TESTS_TARGETS_CRITERION_H
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* check.c - what a test does when something does not hold. Read first: criterion/criterion.h. */
-#include "tests/aarch64/check.h"
+#include "tests/targets/check.h"
 
 #include <stdarg.h>
 #include <stdio.h>

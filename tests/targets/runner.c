@@ -1,6 +1,6 @@
 /* runner.c - runs the unit tests one after the other, each in a child of its own: `runner [PREFIX]` runs those whose
  * SUITE/TEST begins so. Read first: criterion/criterion.h. */
-#include "tests/aarch64/check.h"
+#include "tests/targets/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +63,6 @@ int main(int count, char **arguments) {
         else
             failed++;
     }
-    printf("aarch64: %d passed, %d failed\n", passed, failed);
+    printf("units: %d passed, %d failed\n", passed, failed);
     return failed || !passed;
 }
