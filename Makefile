@@ -291,7 +291,7 @@ all: $(TINYORT) $(LIBRARY) $(CUDA_LIBRARY) $(SHARED) $(EXTRA_LIBRARY) $(EXTRA_SH
 .PHONY: setup
 ## Install what building, testing and formatting need: Debian packages, and Python packages into build/venv.
 setup:
-	@.ci/setup.sh build regex pictures test format cache
+	@.ci/setup.sh build regex pictures test cmake format cache
 	@.ci/setup.sh venv=$(VENV)
 
 .PHONY: demo
@@ -318,7 +318,7 @@ test-all: test-setup
 
 .PHONY: test-setup
 test-setup:
-	@.ci/setup.sh build regex pictures test
+	@.ci/setup.sh build regex pictures test cmake
 	@.ci/setup.sh venv=$(VENV)
 
 # A make of its own, because which runners there are can depend on what the set-up has just installed. First all is built, on
@@ -382,7 +382,7 @@ PROVIDER_HEADERS := $(patsubst %,runtime/include/%.h,tinyort tinyort_report prov
 .PHONY: install uninstall
 ## Install under PREFIX (default /usr/local); DESTDIR is put before it.
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(INSTALL_LIB)/pkgconfig $(INSTALL_INCLUDE)
+	install -d $(DESTDIR)$(PREFIX)/bin $(INSTALL_LIB)/pkgconfig $(INSTALL_LIB)/tinyort $(INSTALL_INCLUDE)
 	install -m 755 $(TINYORT) $(DESTDIR)$(PREFIX)/bin/tinyort
 	install -m 644 $(LIBRARY) $(INSTALL_LIB)/libtinyort.a
 	$(if $(CUDA_LIBRARY),install -m 644 $(CUDA_LIBRARY) $(INSTALL_LIB)/libtinyort_cuda.a)
@@ -393,11 +393,14 @@ install: all
 	install -m 755 $(EXTRA_SHARED) $(INSTALL_LIB)/libtinyort_extra.so.$(VERSION)
 	ln -sf libtinyort_extra.so.$(VERSION) $(INSTALL_LIB)/libtinyort_extra.so.0
 	ln -sf libtinyort_extra.so.$(VERSION) $(INSTALL_LIB)/libtinyort_extra.so
+	ln -sf ../libtinyort.a ../libtinyort_extra.a $(INSTALL_LIB)/tinyort
 	sed 's|^prefix=.*|prefix=$(PREFIX)|' $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort.pc
 	sed 's|^prefix=.*|prefix=$(PREFIX)|; s|^Name: .*|Name: tinyort-provider|; s|^Cflags: .*|Cflags: -I$${includedir}/tinyort|' \
 	    $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort-provider.pc
 	sed 's|^prefix=.*|prefix=$(PREFIX)|; s|^Name: .*|Name: tinyort-extra|; s|-ltinyort|-ltinyort_extra -ltinyort|; s|^Libs.private:|& $(EXTRA_LIBS)|' \
 	    $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort-extra.pc
+	sed 's|^prefix=.*|prefix=$(PREFIX)|; s|^Name: .*|Name: tinyort-folder|; s|^Libs: .*|Libs: -L$${libdir}|; /^Cflags:/d; /^Requires:/d; /^Libs.private:/d' \
+	    $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort-folder.pc
 	for header in $(PUBLIC_HEADERS); do \
 	    sed 's|"runtime/include/\(tinyort[a-z_]*.h\)"|<\1>|' $$header > $(INSTALL_INCLUDE)/$${header##*/} || exit 1; done
 	for header in $(PROVIDER_HEADERS); do install -D -m 644 $$header $(INSTALL_INCLUDE)/tinyort/$$header || exit 1; done
@@ -410,9 +413,9 @@ install: all
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/tinyort $(INSTALL_LIB)/libtinyort.a $(INSTALL_LIB)/libtinyort_cuda.a $(INSTALL_LIB)/libtinyort.so*
 	rm -f $(INSTALL_LIB)/libtinyort_extra.a $(INSTALL_LIB)/libtinyort_extra.so*
-	rm -f $(addprefix $(INSTALL_LIB)/pkgconfig/,tinyort.pc tinyort-provider.pc tinyort-extra.pc)
+	rm -f $(patsubst %,$(INSTALL_LIB)/pkgconfig/%.pc,tinyort tinyort-provider tinyort-extra tinyort-folder)
 	rm -f $(addprefix $(INSTALL_INCLUDE)/,$(notdir $(PUBLIC_HEADERS)))
-	rm -rf $(INSTALL_INCLUDE)/tinyort
+	rm -rf $(INSTALL_INCLUDE)/tinyort $(INSTALL_LIB)/tinyort
 	rm -f $(MAN_PAGE) $(COMPLETIONS)
 
 # Made of the last commit, so that only what is tracked is in it, and all of it has the commit's time; the same bytes each time.
@@ -683,10 +686,13 @@ $(TINYORT): $(CLI_OBJECTS) $(EXTRA_LIBRARY) $(CUDA_BUILD) $(LIBRARY) $(CUDA_LIBR
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -o $@ $^ $(EXTRA_LIBS) $(CLI_LIBS) $(PROTOBUF_C) $(filter-out -lprotobuf-c,$(LIBRARY_LIBS)) $(CUDA_LIBS)
 
+# pkg-config has no field for what is linked without --static alone, and a linker takes libtinyort.so before the archive of the same
+# folder. So --static adds a folder that has the archives alone, and the folder of all libraries is another package's: what is
+# required comes behind what is private, and a linker looks into the first folder first.
 $(PKGCONFIG): Makefile $(wildcard runtime/include/tinyort.h)
 	@mkdir -p $(@D)
 	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: tinyort' \
 	    'Description: A minimal ONNX inference runtime' 'Version: $(VERSION)' 'Cflags: -I$${includedir}' \
-	    'Libs: -L$${libdir} -ltinyort' 'Libs.private: $(LIBRARY_LIBS)' > $@
+	    'Requires: tinyort-folder' 'Libs: -ltinyort' 'Libs.private: -L$${libdir}/tinyort $(LIBRARY_LIBS)' > $@
 
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)

@@ -8,10 +8,8 @@ root=$scratch/root$prefix
 suite=install
 . tests/check.sh
 
-# field NAME [PACKAGE]: a field of the pkg-config file, its variables expanded to where the files lie now.
-field() {
-    sed -n "s/^$1: *//p" "$root/lib/pkgconfig/${2:-tinyort}.pc" | sed "s|\${libdir}|$root/lib|; s|\${includedir}|$root/include|"
-}
+# flags OPTION... PACKAGE: what pkg-config says of where the files lie now.
+flags() { PKG_CONFIG_PATH=$root/lib/pkgconfig pkg-config --define-variable=prefix="$root" "$@"; }
 
 foreign_names() {
     awk '$2 ~ /[A-Z]/ && $3 !~ /^tort_/ { print "not of tinyort: " $3; found = 1 } END { exit found || NR == 0 }'
@@ -20,15 +18,15 @@ foreign_names() {
 static_names_are_ours() { nm -g --defined-only "$root/lib/libtinyort.a" | foreign_names; }
 extra_names_are_ours() { nm -D -g --defined-only "$root/lib/libtinyort_extra.so" | foreign_names; }
 shared_names_are_ours() { nm -D -g --defined-only "$root/lib/libtinyort.so" | foreign_names; }
-header_stands_alone() { echo '#include <tinyort.h>' | $CC $(field Cflags) -std=c11 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c -; }
+header_stands_alone() { echo '#include <tinyort.h>' | $CC $(flags --cflags tinyort) -std=c11 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c -; }
 needs_protobuf_c() { objdump -p "$1" | grep 'NEEDED *libprotobuf-c.so.1'; }
 has_protobuf_c() { ! needs_protobuf_c "$1" && nm "$1" | grep ' T protobuf_c_message_unpack'; }
 # Of C++ too: for applications in C++, and for kernels in CUDA.
-headers_are_cpp() { echo '#include <runtime/include/provider.h>' | $CXX $(field Cflags tinyort-provider) -std=c++17 -Wall -Wextra -Werror -fsyntax-only -x c++ -; }
+headers_are_cpp() { echo '#include <runtime/include/provider.h>' | $CXX $(flags --cflags tinyort-provider) -std=c++17 -Wall -Wextra -Werror -fsyntax-only -x c++ -; }
 # Every header that a provider outside of the tree may include finds those that it includes.
 provider_headers_stand_alone() {
     (cd "$root/include/tinyort" && find . -name '*.h') | while read -r header; do
-        echo "#include <$header>" | $CC $(field Cflags tinyort-provider) -std=c11 -Wall -Wextra -Werror -fsyntax-only -x c - || exit 1
+        echo "#include <$header>" | $CC $(flags --cflags tinyort-provider) -std=c11 -Wall -Wextra -Werror -fsyntax-only -x c - || exit 1
     done
 }
 
@@ -42,14 +40,16 @@ example() {
         folder=$scratch/outside/$(dirname "tests/$file")
         mkdir -p "$folder" && cp "tests/$file.c" "tests/$file.h" "$folder" || return 1
     done
-    libraries=$(field Libs)
-    if [ "$mode" = static ]; then libraries="$(echo "$libraries" | sed 's/-ltinyort/-l:libtinyort.a/') $(field Libs.private)"; fi
-    if [ "$program" = extra_operators ]; then
-        if [ "$mode" = static ]; then libraries="-L$root/lib -l:libtinyort_extra.a -l:libtinyort.a $(field Libs.private tinyort-extra)"
-        else libraries=$(field Libs tinyort-extra); fi
-    fi
-    $CC $(field Cflags) $(field Cflags tinyort-provider) -I"$scratch/outside" -std=c11 -Wall -Wextra -Werror -o "$scratch/$program" \
-        $(find "$scratch/outside" -name '*.c') $LINK_FLAGS $libraries && LD_LIBRARY_PATH=$root/lib "$scratch/$program"
+    case $program in extra_operators) package=tinyort-extra ;; *) package=tinyort ;; esac
+    case $mode in static) static=--static library_path= ;; *) static= library_path=$root/lib ;; esac
+    $CC $(flags --cflags $package tinyort-provider) -I"$scratch/outside" -std=c11 -Wall -Wextra -Werror -o "$scratch/$program" \
+        $(find "$scratch/outside" -name '*.c') $LINK_FLAGS $(flags $static --libs $package) &&
+        has_library "$mode" "$scratch/$program" && LD_LIBRARY_PATH=$library_path "$scratch/$program"
+}
+# has_library MODE PROGRAM: a static program needs no library of ours where it runs.
+has_library() {
+    needed=$(readelf -d "$2" | grep -c 'NEEDED.*\[libtinyort')
+    case $1 in static) [ "$needed" = 0 ] ;; *) [ "$needed" != 0 ] ;; esac
 }
 starts_with() { [ "$(head -n 1 "$root/share/$1" | cut -c "1-${#2}")" = "$2" ]; }
 nothing_is_left() { [ -d "$root/lib" ] && [ -z "$(find "$scratch/root" ! -type d)" ]; }
