@@ -379,6 +379,10 @@ PUBLIC_HEADERS := $(patsubst %,runtime/include/%.h,tinyort tinyort_report tinyor
 # What a provider outside of this tree includes: provider.h and what that needs, and the params of the operators.
 PROVIDER_HEADERS := $(patsubst %,runtime/include/%.h,tinyort tinyort_report provider provider_more op node bands) \
     $(patsubst %,runtime/core/%.h,graph/shape base/memory base/error base/watch) $(filter-out ops/ops.h ops/values.h,$(wildcard ops/*.h ops/*/*.h))
+# Programs for those who begin, with what they are compiled from and the model that they open.
+EXAMPLES := $(wildcard tests/install/examples/*)
+EXAMPLE_FILES := models/digits.onnx $(foreach file,onnx_bytes fake_provider layouts/channels_provider segments/engine_provider,tests/$(file).c tests/$(file).h)
+INSTALL_EXAMPLES = $(DESTDIR)$(PREFIX)/share/doc/tinyort/examples
 .PHONY: install uninstall
 ## Install under PREFIX (default /usr/local); DESTDIR is put before it.
 install: all
@@ -404,6 +408,8 @@ install: all
 	for header in $(PUBLIC_HEADERS); do \
 	    sed 's|"runtime/include/\(tinyort[a-z_]*.h\)"|<\1>|' $$header > $(INSTALL_INCLUDE)/$${header##*/} || exit 1; done
 	for header in $(PROVIDER_HEADERS); do install -D -m 644 $$header $(INSTALL_INCLUDE)/tinyort/$$header || exit 1; done
+	install -d $(INSTALL_EXAMPLES) && install -m 644 $(EXAMPLES) $(INSTALL_EXAMPLES)
+	for file in $(EXAMPLE_FILES); do install -D -m 644 $$file $(INSTALL_EXAMPLES)/$$file || exit 1; done
 	if $(TINYORT) version > /dev/null; then \
 	    install -d $(dir $(MAN_PAGE) $(COMPLETIONS)) && .ci/pages.sh $(TINYORT) man > $(MAN_PAGE) && \
 	    .ci/pages.sh $(TINYORT) bash > $(word 1,$(COMPLETIONS)) && .ci/pages.sh $(TINYORT) zsh > $(word 2,$(COMPLETIONS)) && \
@@ -415,7 +421,7 @@ uninstall:
 	rm -f $(INSTALL_LIB)/libtinyort_extra.a $(INSTALL_LIB)/libtinyort_extra.so*
 	rm -f $(patsubst %,$(INSTALL_LIB)/pkgconfig/%.pc,tinyort tinyort-provider tinyort-extra tinyort-folder)
 	rm -f $(addprefix $(INSTALL_INCLUDE)/,$(notdir $(PUBLIC_HEADERS)))
-	rm -rf $(INSTALL_INCLUDE)/tinyort $(INSTALL_LIB)/tinyort
+	rm -rf $(INSTALL_INCLUDE)/tinyort $(INSTALL_LIB)/tinyort $(INSTALL_EXAMPLES)
 	rm -f $(MAN_PAGE) $(COMPLETIONS)
 
 # Made of the last commit, so that only what is tracked is in it, and all of it has the commit's time; the same bytes each time.

@@ -30,22 +30,15 @@ provider_headers_stand_alone() {
     done
 }
 
-# example NAME MODE [TESTS_FILE...]: tests/install/NAME.c, a program that knows nothing of this tree but what is installed and
-# the files of tests/ that are named, linked with the library of that mode.
-example() {
-    program=$1 mode=$2
-    shift 2
-    rm -rf "$scratch/outside" && mkdir -p "$scratch/outside/tests" && cp "tests/install/$program.c" "$scratch/outside" || return 1
-    for file in "$@"; do
-        folder=$scratch/outside/$(dirname "tests/$file")
-        mkdir -p "$folder" && cp "tests/$file.c" "tests/$file.h" "$folder" || return 1
-    done
-    case $program in extra_operators) package=tinyort-extra ;; *) package=tinyort ;; esac
-    case $mode in static) static=--static library_path= ;; *) static= library_path=$root/lib ;; esac
-    $CC $(flags --cflags $package tinyort-provider) -I"$scratch/outside" -std=c11 -Wall -Wextra -Werror -o "$scratch/$program" \
-        $(find "$scratch/outside" -name '*.c') $LINK_FLAGS $(flags $static --libs $package) &&
-        has_library "$mode" "$scratch/$program" && LD_LIBRARY_PATH=$library_path "$scratch/$program"
-}
+# In a copy of the folder of examples, which knows nothing of this tree, with two programs that are for this test alone.
+compile() (
+    unset MAKEFLAGS MAKELEVEL MFLAGS # of the make that runs this
+    rm -rf "${scratch:?}/$mode" && cp -r "$root/share/doc/tinyort/examples" "$scratch/$mode" && cp tests/install/*.c "$scratch/$mode" &&
+        PKG_CONFIG_PATH=$root/lib/pkgconfig "$MAKE" --no-print-directory -C "$scratch/$mode" CC="$CC" CFLAGS="-Wall -Wextra -Werror" \
+            LDFLAGS="$LINK_FLAGS" PKG_CONFIG="pkg-config --define-variable=prefix=$root" STATIC="$static"
+)
+example() { has_library "$mode" "$scratch/$mode/$1" && (cd "$scratch/$mode" && LD_LIBRARY_PATH=$library_path "./$1"); }
+is_a_seven() { [ "$(example digit)" = 7 ]; }
 # has_library MODE PROGRAM: a static program needs no library of ours where it runs.
 has_library() {
     needed=$(readelf -d "$2" | grep -c 'NEEDED.*\[libtinyort')
@@ -71,20 +64,13 @@ check "the command line has protobuf-c in it" has_protobuf_c "$root/bin/tinyort"
 check "the header stands alone" header_stands_alone
 check "the headers are C++ too" headers_are_cpp
 for mode in shared static; do
-    check "a program that gets an error, $mode library" example no_such_model $mode
-    check "a provider outside of the tree, $mode library" example own_provider $mode fake_provider
-    check "an engine outside of the tree, $mode library" example own_segments $mode segments/engine_provider onnx_bytes
-    check "a provider with a layout outside of the tree, $mode library" example own_layouts $mode layouts/channels_provider onnx_bytes
-    check "an operator outside of the tree, $mode library" example own_operator $mode onnx_bytes
-    check "a program that asks what opens, $mode library" example what_opens $mode
-    check "a program that reads the model itself, $mode library" example own_reader $mode
-    check "a program compiled with shorter structs, $mode library" example older_header $mode
-    check "a program that cancels a run, $mode library" example cancel $mode
-    check "a program that wants an output of unknown size, $mode library" example unknown_size $mode onnx_bytes
-    check "a program that keeps a saved plan, $mode library" example saved_plan $mode
-    check "a program that profiles a run, $mode library" example profile $mode
-    check "a program in a block of memory, $mode library" example in_a_block $mode
-    check "a program with the operators of libtinyort_extra, $mode library" example extra_operators $mode onnx_bytes
+    case $mode in static) static=--static library_path= ;; *) static= library_path=$root/lib ;; esac
+    check "the examples compile, $mode library" compile
+    for source in tests/install/*.c tests/install/examples/*.c; do
+        program=$(basename "$source" .c)
+        check "$program runs, $mode library" example "$program"
+    done
+    check "digit sees a seven, $mode library" is_a_seven
 done
 check "make uninstall" "$MAKE" --no-print-directory uninstall DESTDIR="$scratch/root" PREFIX=$prefix
 check "nothing is left after make uninstall" nothing_is_left
