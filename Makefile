@@ -386,7 +386,7 @@ INSTALL_EXAMPLES = $(DESTDIR)$(PREFIX)/share/doc/tinyort/examples
 .PHONY: install uninstall
 ## Install under PREFIX (default /usr/local); DESTDIR is put before it.
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(INSTALL_LIB)/pkgconfig $(INSTALL_LIB)/tinyort $(INSTALL_INCLUDE)
+	install -d $(DESTDIR)$(PREFIX)/bin $(INSTALL_LIB)/pkgconfig $(INSTALL_LIB)/cmake/tinyort $(INSTALL_LIB)/tinyort $(INSTALL_INCLUDE)
 	install -m 755 $(TINYORT) $(DESTDIR)$(PREFIX)/bin/tinyort
 	install -m 644 $(LIBRARY) $(INSTALL_LIB)/libtinyort.a
 	$(if $(CUDA_LIBRARY),install -m 644 $(CUDA_LIBRARY) $(INSTALL_LIB)/libtinyort_cuda.a)
@@ -405,6 +405,9 @@ install: all
 	    $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort-extra.pc
 	sed 's|^prefix=.*|prefix=$(PREFIX)|; s|^Name: .*|Name: tinyort-folder|; s|^Libs: .*|Libs: -L$${libdir}|; /^Cflags:/d; /^Requires:/d; /^Libs.private:/d' \
 	    $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort-folder.pc
+	for file in tinyort-config tinyort-config-version; do \
+	    sed 's|@VERSION@|$(VERSION)|; s|@LIBRARY_LIBS@|$(LIBRARY_LIBS)|; s|@EXTRA_LIBS@|$(EXTRA_LIBS)|; s|@CUDA_LIBS@|$(CUDA_LIBS)|' \
+	        runtime/cmake/$$file.cmake.in > $(INSTALL_LIB)/cmake/tinyort/$$file.cmake || exit 1; done
 	for header in $(PUBLIC_HEADERS); do \
 	    sed 's|"runtime/include/\(tinyort[a-z_]*.h\)"|<\1>|' $$header > $(INSTALL_INCLUDE)/$${header##*/} || exit 1; done
 	for header in $(PROVIDER_HEADERS); do install -D -m 644 $$header $(INSTALL_INCLUDE)/tinyort/$$header || exit 1; done
@@ -421,7 +424,7 @@ uninstall:
 	rm -f $(INSTALL_LIB)/libtinyort_extra.a $(INSTALL_LIB)/libtinyort_extra.so*
 	rm -f $(patsubst %,$(INSTALL_LIB)/pkgconfig/%.pc,tinyort tinyort-provider tinyort-extra tinyort-folder)
 	rm -f $(addprefix $(INSTALL_INCLUDE)/,$(notdir $(PUBLIC_HEADERS)))
-	rm -rf $(INSTALL_INCLUDE)/tinyort $(INSTALL_LIB)/tinyort $(INSTALL_EXAMPLES)
+	rm -rf $(INSTALL_INCLUDE)/tinyort $(INSTALL_LIB)/cmake/tinyort $(INSTALL_LIB)/tinyort $(INSTALL_EXAMPLES)
 	rm -f $(MAN_PAGE) $(COMPLETIONS)
 
 # Made of the last commit, so that only what is tracked is in it, and all of it has the commit's time; the same bytes each time.

@@ -44,10 +44,21 @@ has_library() {
     needed=$(readelf -d "$2" | grep -c 'NEEDED.*\[libtinyort')
     case $1 in static) [ "$needed" = 0 ] ;; *) [ "$needed" != 0 ] ;; esac
 }
+# The same by find_package, from where make install did not put it.
+moved="$scratch/moved away"
+move() { rm -rf "$moved" && mv "$root" "$moved" && cp -r "$moved/share/doc/tinyort/examples" "$scratch/found"; }
+build_found() (
+    unset MAKEFLAGS MAKELEVEL MFLAGS
+    cmake -S "$scratch/found" -B "$scratch/found/$mode" -DCMAKE_PREFIX_PATH="$moved" -DSTATIC=$static \
+        -DCMAKE_C_FLAGS="-Wall -Wextra -Werror" -DCMAKE_EXE_LINKER_FLAGS="$LINK_FLAGS" && cmake --build "$scratch/found/$mode"
+)
+found() { has_library "$mode" "$scratch/found/$mode/$1" && (cd "$scratch/found" && "$mode/$1"); }
+finds_a_seven() { [ "$(found digit)" = 7 ]; }
+versions() { cmake -S tests/install/versions -B "$scratch/versions" -DCMAKE_PREFIX_PATH="$moved"; }
 starts_with() { [ "$(head -n 1 "$root/share/$1" | cut -c "1-${#2}")" = "$2" ]; }
 nothing_is_left() { [ -d "$root/lib" ] && [ -z "$(find "$scratch/root" ! -type d)" ]; }
 
-rm -rf "$scratch/root"
+rm -rf "$scratch/root" "$scratch/found" "$scratch/versions"
 check "make install" "$MAKE" --no-print-directory install DESTDIR="$scratch/root" PREFIX=$prefix
 if [ $failed != 0 ]; then echo "install: $passed passed, $failed failed"; exit 1; fi
 check "the command line starts" "$root/bin/tinyort" --help
@@ -72,6 +83,18 @@ for mode in shared static; do
     done
     check "digit sees a seven, $mode library" is_a_seven
 done
+check "the installed folder is moved" move
+check "find_package takes the versions that it should" versions
+for mode in shared static; do
+    case $mode in static) static=ON ;; *) static=OFF ;; esac
+    check "the examples compile by find_package, $mode library" build_found
+    for source in tests/install/examples/*.c; do
+        program=$(basename "$source" .c)
+        check "$program runs, $mode library found" found "$program"
+    done
+    check "digit sees a seven, $mode library found" finds_a_seven
+done
+mv "$moved" "$root"
 check "make uninstall" "$MAKE" --no-print-directory uninstall DESTDIR="$scratch/root" PREFIX=$prefix
 check "nothing is left after make uninstall" nothing_is_left
 
