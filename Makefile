@@ -26,6 +26,9 @@ V ?=
 Q := $(if $(V),,@)
 
 OBJ := $(BUILD)/obj
+empty :=
+comma := ,
+space := $(empty) $(empty)
 VERSION := $(or $(shell sed -n 's/^\#define TORT_VERSION "\(.*\)"/\1/p' runtime/include/tinyort.h 2>/dev/null),0.1.0)
 
 .DEFAULT_GOAL := all
@@ -153,7 +156,7 @@ SIMD_UNIT_SETS := $(if $(PLAIN),,$(filter $(SIMD)_%,$(SIMD_UNIT_SETS)))
 $(if $(PLAIN)$(SIMD_SETS),,$(error SIMD=$(SIMD): no instruction set of this architecture))
 endif
 CPU_SETS := $(strip $(SIMD_SETS) $(SIMD_DOT_SETS) $(SIMD_UNIT_SETS))
-CPU_DEFINES := $(if $(PLAIN),-DTORT_CPU_PLAIN) $(CPU_SETS:%=-DTORT_HAS_%) $(if $(CPU_SETS),-DTORT_CPU_SETS='"plain$(CPU_SETS:%=, %)"' \
+CPU_DEFINES := $(if $(PLAIN),-DTORT_CPU_PLAIN) $(CPU_SETS:%=-DTORT_HAS_%) $(if $(CPU_SETS),-DTORT_CPU_SETS='"$(subst $(space),$(comma) ,plain $(CPU_SETS))"' \
     -DTORT_CPU_BUILT_FOR='"$(strip $(patsubst neon,aarch64-neon,$(SIMD_SETS:v%=x86-64-v%)))"')
 SIMD_FLAGS_v2 := -march=x86-64-v2
 SIMD_FLAGS_v3 := -march=x86-64-v3
@@ -195,9 +198,6 @@ $(if $(filter 13-525 13-550 12-580,$(CUDA_MAJOR)-$(CUDA_DRIVER)),$(error CUDA_DR
 CUDA_ALL_ARCHS := $(if $(filter aarch64,$(MACHINE)),$(if $(filter 12,$(CUDA_MAJOR)),87 90,90 100 110 121),75 80 86 90 100 120)
 CUDA_ARCHS ?= $(CUDA_ALL_ARCHS)
 CUDA_PTX ?= $(if $(word 2,$(CUDA_ARCHS)),$(if $(filter 75,$(CUDA_ARCHS))$(filter aarch64,$(MACHINE)),,75) 80)
-empty :=
-comma := ,
-space := $(empty) $(empty)
 # $(1) architectures of machine code, $(2) of PTX, $(3) the oldest driver.
 cuda_images = -DTORT_CUDA_IMAGES=\"$(subst $(space),\ ,$(strip $(1:%=sm_%) $(2:%=PTX-%)))\" -DTORT_CUDA_DRIVER=$(3)
 cuda_all_images = $(call cuda_images,75 80 86 87 90 100 110 120 121,80,525)
