@@ -63,6 +63,9 @@ V ?=
 Q := $(if $(V),,@)
 
 OBJ := $(BUILD)/obj
+empty :=
+comma := ,
+space := $(empty) $(empty)
 VERSION := $(or $(shell sed -n 's/^\#define TORT_VERSION "\(.*\)"/\1/p' runtime/include/tinyort.h 2>/dev/null),0.1.0)
 
 .DEFAULT_GOAL := all
@@ -196,7 +199,7 @@ SIMD_UNIT_SETS := $(if $(PLAIN),,$(filter $(SIMD)_%,$(SIMD_UNIT_SETS)))
 $(if $(PLAIN)$(SIMD_SETS),,$(error SIMD=$(SIMD): no instruction set of this architecture))
 endif
 CPU_SETS := $(strip $(SIMD_SETS) $(SIMD_DOT_SETS) $(SIMD_UNIT_SETS))
-CPU_DEFINES := $(if $(PLAIN),-DTORT_CPU_PLAIN) $(CPU_SETS:%=-DTORT_HAS_%) $(if $(CPU_SETS),-DTORT_CPU_SETS='"plain$(CPU_SETS:%=, %)"' \
+CPU_DEFINES := $(if $(PLAIN),-DTORT_CPU_PLAIN) $(CPU_SETS:%=-DTORT_HAS_%) $(if $(CPU_SETS),-DTORT_CPU_SETS='"$(subst $(space),$(comma) ,plain $(CPU_SETS))"' \
     -DTORT_CPU_BUILT_FOR='"$(strip $(patsubst neon,aarch64-neon,$(SIMD_SETS:v%=x86-64-v%)))"')
 SIMD_FLAGS_v2 := -march=x86-64-v2
 SIMD_FLAGS_v3 := -march=x86-64-v3
@@ -238,9 +241,6 @@ $(if $(filter 13-525 13-550 12-580,$(CUDA_MAJOR)-$(CUDA_DRIVER)),$(error CUDA_DR
 CUDA_ALL_ARCHS := $(if $(filter aarch64,$(MACHINE)),$(if $(filter 12,$(CUDA_MAJOR)),87 90,90 100 110 121),75 80 86 90 100 120)
 CUDA_ARCHS ?= $(CUDA_ALL_ARCHS)
 CUDA_PTX ?= $(if $(word 2,$(CUDA_ARCHS)),$(if $(filter 75,$(CUDA_ARCHS))$(filter aarch64,$(MACHINE)),,75) 80)
-empty :=
-comma := ,
-space := $(empty) $(empty)
 # $(1) architectures of machine code, $(2) of PTX, $(3) the oldest driver.
 cuda_images = -DTORT_CUDA_IMAGES=\"$(subst $(space),\ ,$(strip $(1:%=sm_%) $(2:%=PTX-%)))\" -DTORT_CUDA_DRIVER=$(3)
 cuda_all_images = $(call cuda_images,75 80 86 87 90 100 110 120 121,80,525)
@@ -339,7 +339,7 @@ all: $(TINYORT) $(LIBRARY) $(CUDA_LIBRARY) $(SHARED) $(EXTRA_LIBRARY) $(EXTRA_SH
 .PHONY: setup
 ## Install what building, testing and formatting need: Debian packages, and Python packages into build/venv.
 setup:
-	@.ci/setup.sh $(if $(TARGET),$(TARGET),$(BUILD_SETS) test format cache)
+	@.ci/setup.sh $(if $(TARGET),$(TARGET),$(BUILD_SETS) test cmake format cache)
 	@.ci/setup.sh $(if $(SOURCES),sources=$(SOURCES)) venv=$(VENV)
 
 .PHONY: demo
@@ -366,7 +366,7 @@ test-all: test-setup
 
 .PHONY: test-setup
 test-setup:
-	@.ci/setup.sh $(BUILD_SETS) test
+	@.ci/setup.sh $(BUILD_SETS) test cmake
 	@.ci/setup.sh venv=$(VENV)
 
 # A make of its own, because which runners there are can depend on what the set-up has just installed. First all is built, on
@@ -427,10 +427,14 @@ PUBLIC_HEADERS := $(patsubst %,runtime/include/%.h,tinyort tinyort_report tinyor
 # What a provider outside of this tree includes: provider.h and what that needs, and the params of the operators.
 PROVIDER_HEADERS := $(patsubst %,runtime/include/%.h,tinyort tinyort_report provider provider_more op node bands) \
     $(patsubst %,runtime/core/%.h,graph/shape base/memory base/error base/watch) $(filter-out ops/ops.h ops/values.h,$(wildcard ops/*.h ops/*/*.h))
+# Programs for those who begin, with what they are compiled from and the model that they open.
+EXAMPLES := $(wildcard tests/install/examples/*)
+EXAMPLE_FILES := models/digits.onnx $(foreach file,onnx_bytes fake_provider layouts/channels_provider segments/engine_provider,tests/$(file).c tests/$(file).h)
+INSTALL_EXAMPLES = $(DESTDIR)$(PREFIX)/share/doc/tinyort/examples
 .PHONY: install uninstall
 ## Install under PREFIX (default /usr/local); DESTDIR is put before it.
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(INSTALL_LIB)/pkgconfig $(INSTALL_INCLUDE)
+	install -d $(DESTDIR)$(PREFIX)/bin $(INSTALL_LIB)/pkgconfig $(INSTALL_LIB)/cmake/tinyort $(INSTALL_LIB)/tinyort $(INSTALL_INCLUDE)
 	install -m 755 $(TINYORT) $(DESTDIR)$(PREFIX)/bin/tinyort
 	install -m 644 $(LIBRARY) $(INSTALL_LIB)/libtinyort.a
 	$(if $(CUDA_LIBRARY),install -m 644 $(CUDA_LIBRARY) $(INSTALL_LIB)/libtinyort_cuda.a)
@@ -441,14 +445,22 @@ install: all
 	install -m 755 $(EXTRA_SHARED) $(INSTALL_LIB)/libtinyort_extra.so.$(VERSION)
 	ln -sf libtinyort_extra.so.$(VERSION) $(INSTALL_LIB)/libtinyort_extra.so.0
 	ln -sf libtinyort_extra.so.$(VERSION) $(INSTALL_LIB)/libtinyort_extra.so
+	ln -sf ../libtinyort.a ../libtinyort_extra.a $(INSTALL_LIB)/tinyort
 	sed 's|^prefix=.*|prefix=$(PREFIX)|' $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort.pc
 	sed 's|^prefix=.*|prefix=$(PREFIX)|; s|^Name: .*|Name: tinyort-provider|; s|^Cflags: .*|Cflags: -I$${includedir}/tinyort|' \
 	    $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort-provider.pc
 	sed 's|^prefix=.*|prefix=$(PREFIX)|; s|^Name: .*|Name: tinyort-extra|; s|-ltinyort|-ltinyort_extra -ltinyort|; s|^Libs.private:|& $(EXTRA_LIBS)|' \
 	    $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort-extra.pc
+	sed 's|^prefix=.*|prefix=$(PREFIX)|; s|^Name: .*|Name: tinyort-folder|; s|^Libs: .*|Libs: -L$${libdir}|; /^Cflags:/d; /^Requires:/d; /^Libs.private:/d' \
+	    $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort-folder.pc
+	for file in tinyort-config tinyort-config-version; do \
+	    sed 's|@VERSION@|$(VERSION)|; s|@LIBRARY_LIBS@|$(LIBRARY_LIBS)|; s|@EXTRA_LIBS@|$(EXTRA_LIBS)|; s|@CUDA_LIBS@|$(CUDA_LIBS)|' \
+	        runtime/cmake/$$file.cmake.in > $(INSTALL_LIB)/cmake/tinyort/$$file.cmake || exit 1; done
 	for header in $(PUBLIC_HEADERS); do \
 	    sed 's|"runtime/include/\(tinyort[a-z_]*.h\)"|<\1>|' $$header > $(INSTALL_INCLUDE)/$${header##*/} || exit 1; done
 	for header in $(PROVIDER_HEADERS); do install -D -m 644 $$header $(INSTALL_INCLUDE)/tinyort/$$header || exit 1; done
+	install -d $(INSTALL_EXAMPLES) && install -m 644 $(EXAMPLES) $(INSTALL_EXAMPLES)
+	for file in $(EXAMPLE_FILES); do install -D -m 644 $$file $(INSTALL_EXAMPLES)/$$file || exit 1; done
 	if $(TINYORT) version > /dev/null; then \
 	    install -d $(dir $(MAN_PAGE) $(COMPLETIONS)) && .ci/pages.sh $(TINYORT) man > $(MAN_PAGE) && \
 	    .ci/pages.sh $(TINYORT) bash > $(word 1,$(COMPLETIONS)) && .ci/pages.sh $(TINYORT) zsh > $(word 2,$(COMPLETIONS)) && \
@@ -458,9 +470,9 @@ install: all
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/tinyort $(INSTALL_LIB)/libtinyort.a $(INSTALL_LIB)/libtinyort_cuda.a $(INSTALL_LIB)/libtinyort.so*
 	rm -f $(INSTALL_LIB)/libtinyort_extra.a $(INSTALL_LIB)/libtinyort_extra.so*
-	rm -f $(addprefix $(INSTALL_LIB)/pkgconfig/,tinyort.pc tinyort-provider.pc tinyort-extra.pc)
+	rm -f $(patsubst %,$(INSTALL_LIB)/pkgconfig/%.pc,tinyort tinyort-provider tinyort-extra tinyort-folder)
 	rm -f $(addprefix $(INSTALL_INCLUDE)/,$(notdir $(PUBLIC_HEADERS)))
-	rm -rf $(INSTALL_INCLUDE)/tinyort
+	rm -rf $(INSTALL_INCLUDE)/tinyort $(INSTALL_LIB)/cmake/tinyort $(INSTALL_LIB)/tinyort $(INSTALL_EXAMPLES)
 	rm -f $(MAN_PAGE) $(COMPLETIONS)
 
 # Made of the last commit, so that only what is tracked is in it, and all of it has the commit's time; the same bytes each time.
@@ -737,10 +749,13 @@ $(TINYORT): $(CLI_OBJECTS) $(EXTRA_LIBRARY) $(CUDA_BUILD) $(LIBRARY) $(CUDA_LIBR
 	@echo "  LINK  $@"
 	$(Q)$(LINK_PROGRAM) -o $@ $^ $(EXTRA_LIBS) $(CLI_LIBS) $(PROTOBUF_C) $(filter-out -lprotobuf-c,$(LIBRARY_LIBS)) $(CUDA_LIBS)
 
+# pkg-config has no field for what is linked without --static alone, and a linker takes libtinyort.so before the archive of the same
+# folder. So --static adds a folder that has the archives alone, and the folder of all libraries is another package's: what is
+# required comes behind what is private, and a linker looks into the first folder first.
 $(PKGCONFIG): Makefile $(wildcard runtime/include/tinyort.h)
 	@mkdir -p $(@D)
 	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: tinyort' \
 	    'Description: A minimal ONNX inference runtime' 'Version: $(VERSION)' 'Cflags: -I$${includedir}' \
-	    'Libs: -L$${libdir} -ltinyort' 'Libs.private: $(LIBRARY_LIBS)' > $@
+	    'Requires: tinyort-folder' 'Libs: -ltinyort' 'Libs.private: -L$${libdir}/tinyort $(LIBRARY_LIBS)' > $@
 
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)

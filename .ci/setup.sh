@@ -2,7 +2,7 @@
 # Installs what tinyort's build and tests need and this machine lacks: Debian packages (as root, or through sudo) and a Python
 # environment from PyPI. The only place that knows package names. Silent and quick when all is there.
 #
-#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format, fuzz, analyze, cuda_aarch64, qemu, embed, systems, deb, browser; of regex,
+#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format, fuzz, analyze, cuda_aarch64, qemu, embed, systems, deb, browser, cmake; of regex,
 #                               pictures and cache, which a build can do without; of the targets of the Makefile (x86_64-linux-musl ...); --check only
 #                               says what is missing
 #   setup.sh [--check] sources=DIR  the sources of protobuf-c, cJSON and zlib that Debian's packages are made of, for targets (2 MB)
@@ -133,12 +133,16 @@ needed() {
         echo "program:chromedriver chromium-driver"
         ;;
     format) echo "program:clang-format clang-format" ;;
+    cmake)
+        echo "program:cmake cmake"
+        echo "program:pkg-config pkg-config"
+        ;;
     cache) echo "program:ccache ccache" ;;
     qemu) echo "program:qemu-x86_64 qemu-user" ;;
     systems) echo "program:debootstrap debootstrap" ;;
     deb) echo "program:dpkg-shlibdeps dpkg-dev" ;;
     *)
-        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, analyze, cuda_aarch64, qemu, embed, systems, deb, browser, cuda, format, cache, a target of the Makefile, sources=DIR, venv=DIR, wheel=DIR, clients=DIR, peer=DIR, serve=DIR, page=DIR, cuda=DIR, toolkit=DIR, disassembler=DIR, sanitizer=FILE)" >&2
+        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, analyze, cuda_aarch64, qemu, embed, systems, deb, browser, cmake, cuda, format, cache, a target of the Makefile, sources=DIR, venv=DIR, wheel=DIR, clients=DIR, peer=DIR, serve=DIR, page=DIR, cuda=DIR, toolkit=DIR, disassembler=DIR, sanitizer=FILE)" >&2
         exit 2
         ;;
     esac

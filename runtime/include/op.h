@@ -317,7 +317,20 @@ enum {
 /* The data members are little languages, parsed by check.c and held against ONNX's schemas by a test:
  *   inputs, outputs  "X:T W:T B?:T"      name:type, '?' optional, '*' variadic (one type), '+' variadic (mixed types);
  *                                        a constraint's name, or a type such as int64, seq(T), seq(map(string,float))
- *   types            "T=float16|float|double Tind=int32|int64"; names of sets: see check.c ("floats13", "all21")
+ *   types            "T=float16|float|double Tind=int32|int64"; also names of sets, whose number is the version of
+ *                    ONNX's operators that has them:
+ *                      floats      float16, float, double; floats13: and bfloat16
+ *                      integers    of 8 to 64 bits, signed and unsigned
+ *                      numeric     integers and floats; numeric13: and bfloat16
+ *                      high        numeric without integers of 8 and 16 bits; high13: and bfloat16
+ *                      all         numeric, bool, string and complex; all13: and bfloat16; all19: and float8; all21:
+ *                                  and int4, uint4; all23: and float4e2m1; all24: and float8e8m0; all25: and int2,
+ *                                  uint2; all28: and float6e2m3, float6e3m2
+ *                      complex     complex64, complex128
+ *                      float8      float8e4m3fn, float8e4m3fnuz, float8e5m2, float8e5m2fnuz
+ *                      quantized19 int8, uint8 and float8; quantized21: and int4, uint4, int16, uint16;
+ *                                  quantized23: and float4e2m1; quantized25: and int2, uint2; quantized28: and
+ *                                  float6e2m3, float6e3m2
  *   attributes       "axis:int=1 to:int(T2)! mode:string=nearest pads:ints alpha:float=0.01 body:graph!": '!' is
  *                    required; int(T2) is the number of a type of constraint T2 (or of types: int(int32|int64)) or
  *                    the row's default, string(T2) its name

@@ -20,9 +20,9 @@ check "its architecture" field_is Architecture "$(dpkg --print-architecture)"
 for package in libc6 libprotobuf-c1 libcjson1; do check "it depends on $package" depends_on $package; done
 dpkg-deb --contents "$deb" > "$scratch/contents"
 for file in bin/tinyort lib/libtinyort.so lib/libtinyort.so.0 "lib/libtinyort.so.$version" lib/libtinyort.a \
-    lib/libtinyort_extra.so.0 lib/pkgconfig/tinyort.pc include/tinyort.h include/tinyort/runtime/include/provider.h share/man/man1/tinyort.1.gz \
+    lib/libtinyort_extra.so.0 lib/pkgconfig/tinyort.pc lib/cmake/tinyort/tinyort-config.cmake include/tinyort.h include/tinyort/runtime/include/provider.h share/man/man1/tinyort.1.gz \
     share/bash-completion/completions/tinyort share/zsh/vendor-completions/_tinyort \
-    share/fish/vendor_completions.d/tinyort.fish share/doc/tinyort/copyright; do
+    share/fish/vendor_completions.d/tinyort.fish share/doc/tinyort/copyright share/doc/tinyort/examples/digit.c; do
     check "it has /usr/$file" has_file "$file"
 done
 check "it has nothing outside of /usr" nothing_outside_of_usr
@@ -39,7 +39,7 @@ make_root() { # with a compiler, since it takes no part in what is tested; that 
 }
 prepare() {
     inside "dpkg --purge tinyort && apt-get update -qq" && rm -rf "$root/tmp/tinyort" && mkdir "$root/tmp/tinyort" &&
-        cp "$deb" models/digits.onnx models/digits.labels.txt models/pictures/7.png tests/install/what_opens.c \
+        cp "$deb" models/digits.onnx models/digits.labels.txt models/pictures/7.png tests/install/examples/what_opens.c \
             "$root/tmp/tinyort"
 }
 with_apt() { inside "apt-get install -y -qq --no-install-recommends /tmp/tinyort/${deb##*/}"; }

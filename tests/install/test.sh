@@ -8,10 +8,8 @@ root=$scratch/root$prefix
 suite=install
 . tests/check.sh
 
-# field NAME [PACKAGE]: a field of the pkg-config file, its variables expanded to where the files lie now.
-field() {
-    sed -n "s/^$1: *//p" "$root/lib/pkgconfig/${2:-tinyort}.pc" | sed "s|\${libdir}|$root/lib|; s|\${includedir}|$root/include|"
-}
+# flags OPTION... PACKAGE: what pkg-config says of where the files lie now.
+flags() { PKG_CONFIG_PATH=$root/lib/pkgconfig pkg-config --define-variable=prefix="$root" "$@"; }
 
 foreign_names() {
     awk '$2 ~ /[A-Z]/ && $3 !~ /^tort_/ { print "not of tinyort: " $3; found = 1 } END { exit found || NR == 0 }'
@@ -20,41 +18,47 @@ foreign_names() {
 static_names_are_ours() { nm -g --defined-only "$root/lib/libtinyort.a" | foreign_names; }
 extra_names_are_ours() { nm -D -g --defined-only "$root/lib/libtinyort_extra.so" | foreign_names; }
 shared_names_are_ours() { nm -D -g --defined-only "$root/lib/libtinyort.so" | foreign_names; }
-header_stands_alone() { echo '#include <tinyort.h>' | $CC $(field Cflags) -std=c11 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c -; }
+header_stands_alone() { echo '#include <tinyort.h>' | $CC $(flags --cflags tinyort) -std=c11 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c -; }
 needs_protobuf_c() { objdump -p "$1" | grep 'NEEDED *libprotobuf-c.so.1'; }
 has_protobuf_c() { ! needs_protobuf_c "$1" && nm "$1" | grep ' T protobuf_c_message_unpack'; }
 # Of C++ too: for applications in C++, and for kernels in CUDA.
-headers_are_cpp() { echo '#include <runtime/include/provider.h>' | $CXX $(field Cflags tinyort-provider) -std=c++17 -Wall -Wextra -Werror -fsyntax-only -x c++ -; }
+headers_are_cpp() { echo '#include <runtime/include/provider.h>' | $CXX $(flags --cflags tinyort-provider) -std=c++17 -Wall -Wextra -Werror -fsyntax-only -x c++ -; }
 # Every header that a provider outside of the tree may include finds those that it includes.
 provider_headers_stand_alone() {
     (cd "$root/include/tinyort" && find . -name '*.h') | while read -r header; do
-        echo "#include <$header>" | $CC $(field Cflags tinyort-provider) -std=c11 -Wall -Wextra -Werror -fsyntax-only -x c - || exit 1
+        echo "#include <$header>" | $CC $(flags --cflags tinyort-provider) -std=c11 -Wall -Wextra -Werror -fsyntax-only -x c - || exit 1
     done
 }
 
-# example NAME MODE [TESTS_FILE...]: tests/install/NAME.c, a program that knows nothing of this tree but what is installed and
-# the files of tests/ that are named, linked with the library of that mode.
-example() {
-    program=$1 mode=$2
-    shift 2
-    rm -rf "$scratch/outside" && mkdir -p "$scratch/outside/tests" && cp "tests/install/$program.c" "$scratch/outside" || return 1
-    for file in "$@"; do
-        folder=$scratch/outside/$(dirname "tests/$file")
-        mkdir -p "$folder" && cp "tests/$file.c" "tests/$file.h" "$folder" || return 1
-    done
-    libraries=$(field Libs)
-    if [ "$mode" = static ]; then libraries="$(echo "$libraries" | sed 's/-ltinyort/-l:libtinyort.a/') $(field Libs.private)"; fi
-    if [ "$program" = extra_operators ]; then
-        if [ "$mode" = static ]; then libraries="-L$root/lib -l:libtinyort_extra.a -l:libtinyort.a $(field Libs.private tinyort-extra)"
-        else libraries=$(field Libs tinyort-extra); fi
-    fi
-    $CC $(field Cflags) $(field Cflags tinyort-provider) -I"$scratch/outside" -std=c11 -Wall -Wextra -Werror -o "$scratch/$program" \
-        $(find "$scratch/outside" -name '*.c') $LINK_FLAGS $libraries && LD_LIBRARY_PATH=$root/lib "$scratch/$program"
+# In a copy of the folder of examples, which knows nothing of this tree, with two programs that are for this test alone.
+compile() (
+    unset MAKEFLAGS MAKELEVEL MFLAGS # of the make that runs this
+    rm -rf "${scratch:?}/$mode" && cp -r "$root/share/doc/tinyort/examples" "$scratch/$mode" && cp tests/install/*.c "$scratch/$mode" &&
+        PKG_CONFIG_PATH=$root/lib/pkgconfig "$MAKE" --no-print-directory -C "$scratch/$mode" CC="$CC" CFLAGS="-Wall -Wextra -Werror" \
+            LDFLAGS="$LINK_FLAGS" PKG_CONFIG="pkg-config --define-variable=prefix=$root" STATIC="$static"
+)
+example() { has_library "$mode" "$scratch/$mode/$1" && (cd "$scratch/$mode" && LD_LIBRARY_PATH=$library_path "./$1"); }
+is_a_seven() { [ "$(example digit)" = 7 ]; }
+# has_library MODE PROGRAM: a static program needs no library of ours where it runs.
+has_library() {
+    needed=$(readelf -d "$2" | grep -c 'NEEDED.*\[libtinyort')
+    case $1 in static) [ "$needed" = 0 ] ;; *) [ "$needed" != 0 ] ;; esac
 }
+# The same by find_package, from where make install did not put it.
+moved="$scratch/moved away"
+move() { rm -rf "$moved" && mv "$root" "$moved" && cp -r "$moved/share/doc/tinyort/examples" "$scratch/found"; }
+build_found() (
+    unset MAKEFLAGS MAKELEVEL MFLAGS
+    cmake -S "$scratch/found" -B "$scratch/found/$mode" -DCMAKE_PREFIX_PATH="$moved" -DSTATIC=$static \
+        -DCMAKE_C_FLAGS="-Wall -Wextra -Werror" -DCMAKE_EXE_LINKER_FLAGS="$LINK_FLAGS" && cmake --build "$scratch/found/$mode"
+)
+found() { has_library "$mode" "$scratch/found/$mode/$1" && (cd "$scratch/found" && "$mode/$1"); }
+finds_a_seven() { [ "$(found digit)" = 7 ]; }
+versions() { cmake -S tests/install/versions -B "$scratch/versions" -DCMAKE_PREFIX_PATH="$moved"; }
 starts_with() { [ "$(head -n 1 "$root/share/$1" | cut -c "1-${#2}")" = "$2" ]; }
 nothing_is_left() { [ -d "$root/lib" ] && [ -z "$(find "$scratch/root" ! -type d)" ]; }
 
-rm -rf "$scratch/root"
+rm -rf "$scratch/root" "$scratch/found" "$scratch/versions"
 check "make install" "$MAKE" --no-print-directory install DESTDIR="$scratch/root" PREFIX=$prefix
 if [ $failed != 0 ]; then echo "install: $passed passed, $failed failed"; exit 1; fi
 check "the command line starts" "$root/bin/tinyort" --help
@@ -71,21 +75,26 @@ check "the command line has protobuf-c in it" has_protobuf_c "$root/bin/tinyort"
 check "the header stands alone" header_stands_alone
 check "the headers are C++ too" headers_are_cpp
 for mode in shared static; do
-    check "a program that gets an error, $mode library" example no_such_model $mode
-    check "a provider outside of the tree, $mode library" example own_provider $mode fake_provider
-    check "an engine outside of the tree, $mode library" example own_segments $mode segments/engine_provider onnx_bytes
-    check "a provider with a layout outside of the tree, $mode library" example own_layouts $mode layouts/channels_provider onnx_bytes
-    check "an operator outside of the tree, $mode library" example own_operator $mode onnx_bytes
-    check "a program that asks what opens, $mode library" example what_opens $mode
-    check "a program that reads the model itself, $mode library" example own_reader $mode
-    check "a program compiled with shorter structs, $mode library" example older_header $mode
-    check "a program that cancels a run, $mode library" example cancel $mode
-    check "a program that wants an output of unknown size, $mode library" example unknown_size $mode onnx_bytes
-    check "a program that keeps a saved plan, $mode library" example saved_plan $mode
-    check "a program that profiles a run, $mode library" example profile $mode
-    check "a program in a block of memory, $mode library" example in_a_block $mode
-    check "a program with the operators of libtinyort_extra, $mode library" example extra_operators $mode onnx_bytes
+    case $mode in static) static=--static library_path= ;; *) static= library_path=$root/lib ;; esac
+    check "the examples compile, $mode library" compile
+    for source in tests/install/*.c tests/install/examples/*.c; do
+        program=$(basename "$source" .c)
+        check "$program runs, $mode library" example "$program"
+    done
+    check "digit sees a seven, $mode library" is_a_seven
 done
+check "the installed folder is moved" move
+check "find_package takes the versions that it should" versions
+for mode in shared static; do
+    case $mode in static) static=ON ;; *) static=OFF ;; esac
+    check "the examples compile by find_package, $mode library" build_found
+    for source in tests/install/examples/*.c; do
+        program=$(basename "$source" .c)
+        check "$program runs, $mode library found" found "$program"
+    done
+    check "digit sees a seven, $mode library found" finds_a_seven
+done
+mv "$moved" "$root"
 check "make uninstall" "$MAKE" --no-print-directory uninstall DESTDIR="$scratch/root" PREFIX=$prefix
 check "nothing is left after make uninstall" nothing_is_left
 

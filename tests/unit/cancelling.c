@@ -1,5 +1,5 @@
 /* Tests of tort_context_cancel: from the thread of the run and from another one, in a run and before it, on the host
- * and on a device. tests/install/cancel.c does so from outside of the tree. */
+ * and on a device. tests/install/examples/cancel.c does so from outside of the tree. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdatomic.h>

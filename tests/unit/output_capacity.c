@@ -1,5 +1,5 @@
 /* Tests of tort_context_output_capacity: a buffer of the caller that may be larger than the output, whose shape only
- * the run tells. tests/install/unknown_size.c is an application that has one. */
+ * the run tells. tests/install/examples/unknown_size.c is an application that has one. */
 #include <criterion/criterion.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Tests of operators that an application brings: its rows go before the build's, and one that is malformed is an error
- * that names it, not a crash. tests/install/own_operator.c uses one from outside of the tree. */
+ * that names it, not a crash. tests/install/examples/own_operator.c uses one from outside of the tree. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

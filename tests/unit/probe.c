@@ -1,5 +1,5 @@
-/* Tests of runtime/core/providers/probe.c: providers without a model. tests/install/what_opens.c asks from outside of
- * the tree. */
+/* Tests of runtime/core/providers/probe.c: providers without a model. tests/install/examples/what_opens.c asks from
+ * outside of the tree. */
 #include <criterion/criterion.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Tests of profiles: the table of operators whose FLOPs are counted, and what a profiler is told. The command line's
- * tests/cli/profiling.py counts by hand; tests/install/profile.c profiles from outside of the tree. */
+ * tests/cli/profiling.py counts by hand; tests/install/examples/profile.c profiles from outside of the tree. */
 #include <criterion/criterion.h>
 #include <string.h>
 

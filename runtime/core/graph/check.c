@@ -31,7 +31,7 @@ bool tort_formal_next(const char **cursor, tort_formal *formal) {
 
 enum { MAX_TYPES = 320 }; /* bytes of a message's list of types, which may be all */
 
-/* Named sets of types, bit tort_type. */
+/* Named sets of types, bit tort_type; the comment of tort_op tells them. */
 enum {
     FLOATS = 1 << TORT_FLOAT16 | 1 << TORT_FLOAT | 1 << TORT_DOUBLE,
     FLOATS13 = FLOATS | 1 << TORT_BFLOAT16,
