@@ -7,6 +7,7 @@
 #                               says what is missing
 #   setup.sh [--check] sources=DIR  the sources of protobuf-c, cJSON and zlib that Debian's packages are made of, for targets (2 MB)
 #   setup.sh venv=DIR           a Python environment in DIR with the packages the tests use
+#   setup.sh pins               writes requirements/*.txt anew: the packages of these environments with versions and hashes
 #   setup.sh wheel=DIR          one with what packs the wheel for Python
 #   setup.sh clients=DIR        a Python environment in DIR with packages that run models by onnxruntime, and PyTorch (7 GB)
 #   setup.sh peer=DIR           OpenVINO in an environment that is there, for make bench PEER=openvino (60 MB)
@@ -215,14 +216,24 @@ for requirement in sys.argv[2:]:
 PYTHON
 }
 
-# make_venv DIR PACKAGE...
+# make_venv DIR SET PACKAGE...: by the versions and hashes of requirements/SET.txt, where what the packages need is listed too.
 make_venv() {
-    has_python_packages "$@" && return
-    directory=$1
-    shift
+    directory=$1 requirements=$(dirname "$0")/requirements/$2.txt
+    shift 2
+    has_python_packages "$directory" "$@" && return
     echo "setup: installing from PyPI into $directory: $*"
     [ -x "$directory/bin/pip" ] || python3 -m venv "$directory"
-    "$directory/bin/pip" install --quiet --disable-pip-version-check "$@"
+    "$directory/bin/pip" install --quiet --disable-pip-version-check --require-hashes -r "$requirements"
+}
+
+# Writes the requirements anew, after a change of the packages above; what they need is taken in its newest version.
+make_pins() {
+    pin="python3 $(dirname "$0")/requirements/pin.py"
+    $pin tests $PYTHON_PACKAGES
+    $pin wheel $WHEEL_PACKAGES
+    $pin clients $CLIENTS_NEED
+    $pin serve $SERVE_PACKAGES
+    $pin page $PAGE_PACKAGES
 }
 
 # install_client DIR CLIENT [PACKAGE...]
@@ -237,7 +248,7 @@ install_client() {
 
 # Each client by itself: one that cannot be installed does not keep the others away.
 make_clients() {
-    make_venv "$1" $CLIENTS_NEED
+    make_venv "$1" clients $CLIENTS_NEED
     echo "$CLIENTS" | while read -r client; do
         install_client "$1" $client || echo "setup: this client cannot be installed: ${client%% *}" >&2
     done
@@ -344,12 +355,13 @@ sets="" sources=""
 for argument in "$@"; do
     case $argument in
     --check) check_only=yes ;;
-    venv=*) make_venv "${argument#venv=}" $PYTHON_PACKAGES ;;
-    wheel=*) make_venv "${argument#wheel=}" $WHEEL_PACKAGES ;;
+    venv=*) make_venv "${argument#venv=}" tests $PYTHON_PACKAGES ;;
+    wheel=*) make_venv "${argument#wheel=}" wheel $WHEEL_PACKAGES ;;
     clients=*) make_clients "${argument#clients=}" ;;
     peer=*) install_client "${argument#peer=}" $PEER_PACKAGE ;;
-    serve=*) make_venv "${argument#serve=}" $SERVE_PACKAGES ;;
-    page=*) make_venv "${argument#page=}" $PAGE_PACKAGES ;;
+    serve=*) make_venv "${argument#serve=}" serve $SERVE_PACKAGES ;;
+    page=*) make_venv "${argument#page=}" page $PAGE_PACKAGES ;;
+    pins) make_pins ;;
     cuda=*) fetch "${argument#cuda=}" "$CUDA_PACKAGES" ;;
     toolkit=*) make_toolkit "${argument#toolkit=}" ;;
     disassembler=*) fetch "${argument#disassembler=}" $DISASSEMBLER_PACKAGES ;;
