@@ -308,6 +308,8 @@ UNIT_OBJECTS := $(UNIT_SOURCES:%.c=$(OBJ)/%.o)
 LIBRARY := $(BUILD)/libtinyort.a
 SHARED := $(BUILD)/libtinyort.so
 TINYORT := $(BUILD)/tinyort
+# What runs here: the program, or a script that gives it to the emulator.
+RUN_TINYORT := $(if $(EMULATOR),$(BUILD)/emulated/tinyort,$(TINYORT))
 PKGCONFIG := $(BUILD)/tinyort.pc
 EXTRA_LIBRARY := $(BUILD)/libtinyort_extra.a
 EXTRA_SHARED := $(BUILD)/libtinyort_extra.so
@@ -433,7 +435,7 @@ EXAMPLE_FILES := models/digits.onnx $(foreach file,onnx_bytes fake_provider layo
 INSTALL_EXAMPLES = $(DESTDIR)$(PREFIX)/share/doc/tinyort/examples
 .PHONY: install uninstall
 ## Install under PREFIX (default /usr/local); DESTDIR is put before it.
-install: all
+install: all $(RUN_TINYORT)
 	install -d $(DESTDIR)$(PREFIX)/bin $(INSTALL_LIB)/pkgconfig $(INSTALL_LIB)/cmake/tinyort $(INSTALL_LIB)/tinyort $(INSTALL_INCLUDE)
 	install -m 755 $(TINYORT) $(DESTDIR)$(PREFIX)/bin/tinyort
 	install -m 644 $(LIBRARY) $(INSTALL_LIB)/libtinyort.a
@@ -461,10 +463,10 @@ install: all
 	for header in $(PROVIDER_HEADERS); do install -D -m 644 $$header $(INSTALL_INCLUDE)/tinyort/$$header || exit 1; done
 	install -d $(INSTALL_EXAMPLES) && install -m 644 $(EXAMPLES) $(INSTALL_EXAMPLES)
 	for file in $(EXAMPLE_FILES); do install -D -m 644 $$file $(INSTALL_EXAMPLES)/$$file || exit 1; done
-	if $(TINYORT) version > /dev/null; then \
-	    install -d $(dir $(MAN_PAGE) $(COMPLETIONS)) && .ci/pages.sh $(TINYORT) man > $(MAN_PAGE) && \
-	    .ci/pages.sh $(TINYORT) bash > $(word 1,$(COMPLETIONS)) && .ci/pages.sh $(TINYORT) zsh > $(word 2,$(COMPLETIONS)) && \
-	    .ci/pages.sh $(TINYORT) fish > $(word 3,$(COMPLETIONS)); \
+	if $(RUN_TINYORT) version > /dev/null; then \
+	    install -d $(dir $(MAN_PAGE) $(COMPLETIONS)) && .ci/pages.sh $(RUN_TINYORT) man > $(MAN_PAGE) && \
+	    .ci/pages.sh $(RUN_TINYORT) bash > $(word 1,$(COMPLETIONS)) && .ci/pages.sh $(RUN_TINYORT) zsh > $(word 2,$(COMPLETIONS)) && \
+	    .ci/pages.sh $(RUN_TINYORT) fish > $(word 3,$(COMPLETIONS)); \
 	else echo "install: $(TINYORT) does not start here, so there are no manual page and no completions"; fi
 ## Remove what install put under PREFIX.
 uninstall:
@@ -492,6 +494,13 @@ DEB = $(BUILD)/tinyort_$(VERSION)_$(shell dpkg --print-architecture).deb
 deb: all
 	@.ci/setup.sh deb
 	@MAKE="$(MAKE)" .ci/deb.sh $(BUILD)/deb $(VERSION) $(DEB)
+
+RELEASE := $(BUILD)/release
+.PHONY: release
+## Make all that a release publishes, of the last commit, in build/release: sources, deb, wheels, programs for each target, SPDX, checksums.
+release:
+	@.ci/setup.sh venv=$(VENV)
+	@MAKE="$(MAKE)" VENV="$(VENV)" PYTHON="$(PYTHON)" .ci/release.sh $(RELEASE) $(VERSION) $(sort $(TARGETS))
 
 .PHONY: help
 ## List the targets.
@@ -748,6 +757,13 @@ $(TINYORT): $(CLI_OBJECTS) $(EXTRA_LIBRARY) $(CUDA_BUILD) $(LIBRARY) $(CUDA_LIBR
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK_PROGRAM) -o $@ $^ $(EXTRA_LIBS) $(CLI_LIBS) $(PROTOBUF_C) $(filter-out -lprotobuf-c,$(LIBRARY_LIBS)) $(CUDA_LIBS)
+
+ifneq ($(EMULATOR),)
+$(RUN_TINYORT): $(TINYORT)
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec %s "%s" "$$@"\n' '$(EMULATOR)' '$(abspath $(TINYORT))' > $@
+	@chmod +x $@
+endif
 
 # pkg-config has no field for what is linked without --static alone, and a linker takes libtinyort.so before the archive of the same
 # folder. So --static adds a folder that has the archives alone, and the folder of all libraries is another package's: what is

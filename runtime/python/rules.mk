@@ -43,26 +43,36 @@ python: $(PYTHON_EXTENSION) $(PYTHON_PACKAGE)/.files
 
 # ---- wheels -----------------------------------------------------------------------------------------------------------
 # What is in them is linked so that older systems can load it (wheel/old_glibc.c), and exports nothing but its entry. auditwheel
-# puts protobuf-c beside it and names the oldest system that it fits.
+# puts protobuf-c beside it and names the oldest system that it fits; for musl, which auditwheel knows only where Python itself is
+# musl's, the wheel needs libc.so alone and is named after the version of musl that it was compiled with.
 
 WHEEL_STAGE := $(BUILD)/wheel/stage
 WHEEL_VENV ?= $(BUILD)/wheel/venv
 WHEEL_EXTENSION := $(WHEEL_STAGE)/tinyort/$(notdir $(PYTHON_EXTENSION))
-OLD_GLIBC_OBJECT := $(OBJ)/runtime/python/wheel/old_glibc.o
-OLD_GLIBC_LIBS := -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2
+MUSL := $(filter %musl,$(TARGET))
+OLD_GLIBC_OBJECT := $(if $(MUSL),,$(OBJ)/runtime/python/wheel/old_glibc.o)
+OLD_GLIBC_LIBS := $(if $(MUSL),,-Wl$(comma)--no-as-needed -l:libpthread.so.0 -l:libdl.so.2)
 
 $(WHEEL_VENV)/.made:
 	@.ci/setup.sh wheel=$(WHEEL_VENV)
 	@touch $@
 
+# $(1) the folder of the wheel.
+define audit_wheel
+@PATH=$(abspath $(WHEEL_VENV)/bin):$$PATH $(WHEEL_VENV)/bin/auditwheel repair -w $(1) $(1)/plain/*.whl 2> $(1)/audit.log || { cat $(1)/audit.log; exit 1; }
+@ls $(1)/*.whl | grep -qE 'manylinux_2_(1[0-9]|2[0-8])_' || { $(WHEEL_VENV)/bin/auditwheel show $(1)/*.whl; \
+    echo "wheel: older systems than glibc 2.28 are to load it; what they lack needs a line in runtime/python/wheel/old_glibc.c"; rm $(1)/*.whl; exit 1; }
+endef
+define name_musl_wheel
+@readelf -d $(WHEEL_EXTENSION) | awk '/NEEDED/ && !/\[libc\.so\]/ { print "wheel: it needs more than musl: " $$0; found = 1 } END { exit found }'
+@$(WHEEL_VENV)/bin/python -m wheel tags --remove --platform-tag musllinux_1_2_$(MACHINE) $(1)/plain/*.whl > /dev/null && mv $(1)/plain/*.whl $(1)
+endef
 # $(1) the folder that is packed, $(2) that of the wheel, $(3) what follows the version.
 define pack_wheel
 	@rm -rf $(2)/*.whl $(2)/plain $(1)/build $(1)/*.egg-info
 	@cp LICENSE $(1) && echo $(VERSION)$(3) > $(1)/VERSION
 	$(Q)$(WHEEL_VENV)/bin/pip wheel -q --no-deps --no-build-isolation -w $(2)/plain $(1)
-	$(Q)PATH=$(abspath $(WHEEL_VENV)/bin):$$PATH $(WHEEL_VENV)/bin/auditwheel repair -w $(2) $(2)/plain/*.whl 2> $(2)/audit.log || { cat $(2)/audit.log; exit 1; }
-	@ls $(2)/*.whl | grep -qE 'manylinux_2_(1[0-9]|2[0-8])_' || { $(WHEEL_VENV)/bin/auditwheel show $(2)/*.whl; \
-	    echo "wheel: older systems than glibc 2.28 are to load it; what they lack needs a line in runtime/python/wheel/old_glibc.c"; rm $(2)/*.whl; exit 1; }
+	$(if $(MUSL),$(call name_musl_wheel,$(2)),$(call audit_wheel,$(2)))
 	@ls -l $(2)/*.whl | awk '{ print "wheel:", $$NF, $$5, "bytes" }'
 endef
 
@@ -84,7 +94,7 @@ wheel: $(WHEEL_EXTENSION) $(PYTHON_FILES) $(WHEEL_VENV)/.made
 	$(call pack_wheel,$(WHEEL_STAGE),$(BUILD)/wheel)
 
 .PHONY: wheel-aarch64
-## Cross-compile the wheel for aarch64, in build/aarch64-linux-gnu/wheel.
+## Cross-compile the wheel for aarch64, in build/aarch64-linux-gnu/wheel; TARGET=x86_64-linux-musl and such make others.
 wheel-aarch64: $(WHEEL_VENV)/.made
 	@$(AARCH64_MAKE) setup
 	@_PYTHON_HOST_PLATFORM=linux-aarch64 $(AARCH64_MAKE) WHEEL_VENV=$(abspath $(WHEEL_VENV)) wheel

@@ -2,7 +2,7 @@
 # ONNX's schemas.
 TESTS += test-node test-node-runner test-node-optimized test-schemas
 
-NODE_CASES := $(BUILD)/node-cases
+NODE_CASES ?= $(BUILD)/node-cases
 
 .PHONY: test-node
 ## Run ONNX's backend cases on the cpu provider, under older opsets too, against tests/node/expected.txt.

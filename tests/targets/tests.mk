@@ -1,38 +1,42 @@
-# Other machines and C libraries (the table of targets in the Makefile): cross-compiled, and run natively or by qemu's user mode. Not part
-# of `make test`, which builds and tries one of them: it needs packages of other architectures and an hour.
-#
-# ONLY=SUITE/TEST runs the unit tests whose names begin so.
+# Other machines and C libraries (the table of targets in the Makefile): cross-compiled, and run natively or by qemu's user mode. `make test`
+# builds and tries one of them, with plain loops; all of them need packages of other architectures and half an hour.
+TESTS += test-target-plain
 
-# Programs that run others take this for the program itself.
-EMULATED_TINYORT := $(BUILD)/emulated/tinyort
-$(EMULATED_TINYORT): $(TINYORT)
-	@mkdir -p $(@D)
-	@printf '#!/bin/sh\nexec %s "%s" "$$@"\n' '$(EMULATOR)' '$(abspath $(TINYORT))' > $@
-	@chmod +x $@
+.PHONY: test-targets test-target-plain
+## Build for every target and test what it makes: plans, models, ONNX's backend cases, saved plans, numbers, an empty root.
+test-targets: $(TINYORT) $(NODE_CASES)/cases.json
+	@status=0; \
+	for target in $(sort $(TARGETS)); do \
+	    $(MAKE) --no-print-directory TARGET=$$target BUILD=build/$$target setup && \
+	    $(MAKE) --no-print-directory TARGET=$$target BUILD=build/$$target NATIVE=$(TINYORT) NODE_CASES=$(NODE_CASES) test-target || status=1; \
+	done; \
+	exit $$status
+
+## Cross-compile the plain loops for 32-bit Arm, and try them under qemu-arm.
+test-target-plain: $(TINYORT)
+	@$(MAKE) --no-print-directory TARGET=arm-linux-gnueabihf setup > /dev/null
+	@$(MAKE) --no-print-directory TARGET=arm-linux-gnueabihf CPU=plain BUILD=$(BUILD)/tests/target SANITIZE= NATIVE=$(TINYORT) try-target
+
+ifneq ($(TARGET),)
+.PHONY: test-target try-target test-units
+## With TARGET=NAME NATIVE=PROGRAM: test the build for a target; the program of this machine has the numbers to compare with.
+test-target: try-target $(NODE_CASES)/cases.json
+	@$(VENV)/bin/python tests/node/run.py $(RUN_TINYORT) $(NODE_CASES) tests/node/expected.txt --and tests/targets/left_out.txt \
+	    $(if $(EMULATOR),--kinds node$(comma)older$(comma)simple$(comma)pytorch-operator$(comma)pytorch-converted)
+try-target: $(RUN_TINYORT)
+	@$(VENV)/bin/python tests/targets/run.py $(TARGET) $(RUN_TINYORT) $(NATIVE)
+
+## With TARGET=NAME: run the unit tests there; ONLY=SUITE/TEST runs those whose names begin so.
+test-units:
+	@$(MAKE) --no-print-directory CPPFLAGS='$(CPPFLAGS) -Itests/targets' EMULATED=1 $(BUILD)/tests/unit
+	$(EMULATOR) $(BUILD)/tests/unit $(ONLY)
+endif
 
 # Criterion's tests execute their own file, which only a processor can: runner.c stands in for it.
-TARGET_MAKE = $(MAKE) --no-print-directory CPPFLAGS='$(CPPFLAGS) -Itests/targets' EMULATED=1
 ifneq ($(EMULATED),)
 CRITERION :=
 $(BUILD)/tests/unit: $(OBJ)/tests/targets/runner.o $(OBJ)/tests/targets/check.o
 endif
-
-.PHONY: test-targets $(TARGETS:%=test-target-%)
-## Build for every target and test what it makes: plans, models, ONNX's backend cases, saved plans, numbers, an empty root.
-test-targets: $(TARGETS:%=test-target-%)
-
-# Set up and built here, in a make of its own, because the compiler may have been installed just now.
-$(TARGETS:%=test-target-%): test-target-%: $(TINYORT) $(NODE_CASES)/cases.json
-	@$(MAKE) --no-print-directory TARGET=$* VENV=$(VENV) BUILD=build/$* setup
-	@$(MAKE) --no-print-directory TARGET=$* BUILD=build/$* build/$*/emulated/tinyort
-	@$(VENV)/bin/python tests/targets/run.py $* build/$*/emulated/tinyort $(TINYORT)
-	@$(VENV)/bin/python tests/node/run.py build/$*/emulated/tinyort $(NODE_CASES) tests/node/expected.txt
-
-.PHONY: test-units
-## With TARGET: run the unit tests there; ONLY=SUITE/TEST for some.
-test-units:
-	@$(TARGET_MAKE) $(BUILD)/tests/unit
-	$(EMULATOR) $(BUILD)/tests/unit $(ONLY)
 
 # ---- aarch64 with CUDA ------------------------------------------------------------------------------------------------
 

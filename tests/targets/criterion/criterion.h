@@ -1,7 +1,7 @@
 /* criterion.h - the part of Criterion that the unit tests use, for processors that are simulated.
  *
  * Criterion starts every test by executing its own file again, which an emulator of one process such as qemu-aarch64
- * cannot do. Here a test is a child made by fork. Only for `make test-aarch64`. Read next: runner.c. */
+ * cannot do. Here a test is a child made by fork. Only for `make TARGET=... test-units`. Read next: runner.c. */
 #ifndef TORT_TESTS_TARGETS_CRITERION_H
 #define TORT_TESTS_TARGETS_CRITERION_H
 
