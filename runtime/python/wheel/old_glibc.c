@@ -36,6 +36,7 @@ OLD(dlopen, FIRST);
 OLD(dlsym, FIRST);
 OLD(dlvsym, FIRST);
 
+OLD(pthread_attr_setstacksize, FIRST);
 OLD(pthread_condattr_setpshared, FIRST);
 OLD(pthread_create, FIRST);
 OLD(pthread_detach, FIRST);
