@@ -127,7 +127,8 @@ TORT_CFLAGS = -std=c11 $(LEVEL) $(FLOAT) $(UNWIND) $(PREFIX_MAP) -fPIC -fvisibil
 PACKED := -Wl,-z,pack-relative-relocs
 LINK_SMALL = $(LINK) -Wl,--gc-sections $(if $(PLAIN),-Wl$(comma)-z$(comma)noseparate-code) $(if $(shell $(CC) -shared $(PACKED) -o /dev/null -x c /dev/null 2>&1),,$(PACKED))
 LINK_SHARED = $(LINK_SMALL) -Wl,-Bsymbolic-functions -shared
-COMPILE = $(CCACHE) $(CC) $(TORT_CPPFLAGS) $(CPPFLAGS) $(TORT_CFLAGS) $(CFLAGS) -MD -MP
+COMPILER = $(CC)
+COMPILE = $(CCACHE) $(COMPILER) $(TORT_CPPFLAGS) $(CPPFLAGS) $(TORT_CFLAGS) $(CFLAGS) -MD -MP
 LINK = $(CC) $(TORT_CFLAGS) $(CFLAGS) $(READ_ONLY) $(LDFLAGS)
 LINK_PROGRAM = $(LINK) $(LDFLAGS_$(TARGET))
 
@@ -183,7 +184,8 @@ CUDA_TABLES := $(CUDA_FIRST) $(filter-out $(CUDA_FIRST),$(sort $(CUDA_C_SOURCES)
 
 # A source of kernels/cpu/simd is compiled once for each instruction set; TORT_SIMD is the suffix of its symbols. Its loops
 # begin at a cache line: those of v2 lose up to 20 % elsewhere, as it happens with whatever is linked before them.
-MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+COMPILES_FOR := $(shell $(CC) -dumpmachine)
+MACHINE := $(firstword $(subst -, ,$(COMPILES_FOR)))
 ifeq ($(MACHINE),x86_64)
 SIMD_SETS := v2 v3 v4
 SIMD_DOT_SETS := v3_vnni v4_vnni
@@ -191,6 +193,11 @@ SIMD_UNIT_SETS := v4_amx
 else ifeq ($(MACHINE),aarch64)
 SIMD_SETS := neon
 SIMD_DOT_SETS := neon_dot
+else ifneq ($(filter arm-%eabihf,$(COMPILES_FOR)),)
+SIMD_SETS := neon
+# GCC makes NEON of vectors of floats on 32-bit Arm only where it may also reorder sums. The options let clang unroll loops of a constant count
+# before it gives sums their registers, and keep the order of the source, with which these suffice.
+SIMD_CC ?= clang --target=$(COMPILES_FOR) -mllvm -unroll-threshold=1000 -mllvm -pre-RA-sched=source
 endif
 ifneq ($(SIMD)$(PLAIN),all)
 SIMD_SETS := $(if $(PLAIN),,$(filter $(SIMD),$(SIMD_SETS)))
@@ -200,11 +207,11 @@ $(if $(PLAIN)$(SIMD_SETS),,$(error SIMD=$(SIMD): no instruction set of this arch
 endif
 CPU_SETS := $(strip $(SIMD_SETS) $(SIMD_DOT_SETS) $(SIMD_UNIT_SETS))
 CPU_DEFINES := $(if $(PLAIN),-DTORT_CPU_PLAIN) $(CPU_SETS:%=-DTORT_HAS_%) $(if $(CPU_SETS),-DTORT_CPU_SETS='"$(subst $(space),$(comma) ,plain $(CPU_SETS))"' \
-    -DTORT_CPU_BUILT_FOR='"$(strip $(patsubst neon,aarch64-neon,$(SIMD_SETS:v%=x86-64-v%)))"')
+    -DTORT_CPU_BUILT_FOR='"$(strip $(patsubst neon,$(MACHINE)-neon,$(SIMD_SETS:v%=x86-64-v%)))"')
 SIMD_FLAGS_v2 := -march=x86-64-v2
 SIMD_FLAGS_v3 := -march=x86-64-v3
 SIMD_FLAGS_v4 := -march=x86-64-v4 -mprefer-vector-width=512
-SIMD_FLAGS_neon :=
+SIMD_FLAGS_neon := $(if $(filter arm,$(MACHINE)),-march=armv7-a -mfpu=neon-vfpv4 -mfloat-abi=hard)
 # With instructions that multiply bytes: the products of bytes alone.
 SIMD_FLAGS_v3_vnni := $(SIMD_FLAGS_v3) -mavxvnni
 SIMD_FLAGS_v4_vnni := $(SIMD_FLAGS_v4) -mavx512vnni
@@ -550,7 +557,7 @@ endif
 # ---- how things are made ----------------------------------------------------------------------------------------------
 
 # Each holds the flags of the last build; objects depend on it, and it changes only when they do.
-$(OBJ)/flags: FLAGS_NOW = $(COMPILE) $(WARNINGS) $(SEEN) $(OPT) $(SMALLEST) $(if $(PLAIN),$(SMALLEST_LEVEL)) $(SMALLEST_FILES) $(CPU_DEFINES) $(OPS_DEFINES)
+$(OBJ)/flags: FLAGS_NOW = $(COMPILE) $(SIMD_CC) $(WARNINGS) $(SEEN) $(OPT) $(SMALLEST) $(if $(PLAIN),$(SMALLEST_LEVEL)) $(SMALLEST_FILES) $(CPU_DEFINES) $(OPS_DEFINES)
 $(OBJ)/cuda_flags: FLAGS_NOW = $(NVCC) $(CUDA_ARCHS) $(CUDA_TILED) $(NVCC_FLAGS)
 $(OBJ)/flags $(OBJ)/cuda_flags: FORCE
 	@mkdir -p $(@D)
@@ -657,6 +664,7 @@ $(OBJ)/%.o: %.cpp $(OBJ)/flags | $(BUILD)/prerequisites
 $(OBJ)/kernels/cpu/simd/%.o: private LEVEL = $(OPT) $(SECTIONS)
 $(OBJ)/kernels/cpu/%.o: private HARDENED = $(if $(PLAIN),,$(SHADOW))
 $(OBJ)/kernels/cpu/simd/%.o: private CONTRACT = fast
+$(OBJ)/kernels/cpu/simd/%.o: private COMPILER = $(or $(SIMD_CC),$(CC))
 # Bytes are the same on every instruction set: an FMA, which not all of them have, would round half-way sums the other way.
 $(SIMD_SETS:%=$(OBJ)/kernels/cpu/simd/integers.%.o) $(SIMD_DOT_SETS:%=$(OBJ)/kernels/cpu/simd/integers.%.o): private CONTRACT = off
 ifeq ($(PLAIN),)

@@ -18,7 +18,7 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <sys/syscall.h>
-#elif defined(__aarch64__)
+#else
 #include <sys/auxv.h>
 #endif
 
@@ -37,6 +37,11 @@ typedef struct instruction_set {
 #ifndef TORT_CPU_SETS /* the make variable SIMD sets these: names of the sets below, and the build's description */
 #define TORT_CPU_SETS "plain"
 #define TORT_CPU_BUILT_FOR "plain C"
+#endif
+#ifdef __arm__
+#define ARM_NEON "ARMv7 NEON with VFPv4"
+#else
+#define ARM_NEON "aarch64 NEON"
 #endif
 #define V3_BITS (TORT_CPU_V2 | TORT_CPU_V3)
 #define V4_BITS (V3_BITS | TORT_CPU_V4)
@@ -64,7 +69,7 @@ static const instruction_set instruction_sets[] = {
     {"v4_amx", "x86-64-v4 with AMX", V4_BITS | TORT_CPU_AVX512_VNNI | TORT_CPU_AMX},
 #endif
 #ifdef TORT_HAS_neon
-    {"neon", "aarch64 NEON", TORT_CPU_NEON},
+    {"neon", ARM_NEON, TORT_CPU_NEON},
 #endif
 #ifdef TORT_HAS_neon_dot
     {"neon_dot", "aarch64 NEON with DOT", TORT_CPU_NEON | TORT_CPU_NEON_DOT},
@@ -155,6 +160,8 @@ static void processor_name(char *name, size_t size) {
 static uint32_t detect_instructions(void) {
 #if defined(__aarch64__) && !defined(TORT_CPU_PLAIN)
     return TORT_CPU_NEON | (getauxval(AT_HWCAP) & HWCAP_ASIMDDP ? TORT_CPU_NEON_DOT : 0);
+#elif defined(__arm__) && !defined(TORT_CPU_PLAIN)
+    return (~getauxval(AT_HWCAP) & (HWCAP_ARM_NEON | HWCAP_ARM_VFPv4)) == 0 ? TORT_CPU_NEON : 0;
 #else
     return 0;
 #endif
@@ -313,6 +320,11 @@ static void cpu_open(const tort_provider_config *config, void **device, tort_tar
     char processor[64];
     processor_name(processor, sizeof processor);
     describe_target(target, processor);
+#ifdef __arm__
+    if (made->simd && !*condition->note)
+        snprintf(condition->note, sizeof condition->note,
+                 "NEON of 32 bits takes subnormal numbers, those nearer to 0 than 1.2e-38, as 0 (isa=plain does not)");
+#endif
     condition->ready = true;
     snprintf(condition->code, sizeof condition->code, "READY");
 }

@@ -6,19 +6,22 @@
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/simd/intrinsics.h"
 
-/* GCC unrolls an outermost loop too late for its results to stay in registers, unless asked to. */
-#define UNROLL _Pragma("GCC unroll 16")
-
 #define BLOCK_VECTORS (TORT_LANES / WIDTH)
 
 static const float zeros[BLOCKED_VECTORS * WIDTH];
 
-#define GROUPS(pixels) (((pixels) + 3) / 4)
+/* Pixels of a pointer: x86 addresses scale an index by 1, 2 or 4, and 3 needs one more register. Those of 32-bit NEON
+ * have no index. */
+#if NEON == 32
+#define GROUP 1
+#else
+#define GROUP 4
+#endif
+#define GROUPS(pixels) (((pixels) + GROUP - 1) / GROUP)
 
-/* Returns pixel i of rows of `row` pixels. Pointers are 4 pixels apart: x86 addresses scale an index by 1, 2 or 4,
- * and 3 needs one more register. */
+/* Returns pixel i of rows of `row` pixels. */
 INLINE const float *pixel_at(const float *const *groups, int64_t step, int row, int i) {
-    return groups[i / row * GROUPS(row) + i % row / 4] + i % row % 4 * step;
+    return groups[i / row * GROUPS(row) + i % row / GROUP] + i % row % GROUP * step;
 }
 
 INLINE void store_sums(const tort_blocked_tile *t, int pixels, int vectors, const vector (*sums)[BLOCKED_VECTORS]) {
@@ -56,8 +59,17 @@ INLINE void multiply_pixels(const tort_blocked_tile *t, int pixels, int row_pixe
     for (int64_t s = 0; s < t->span_count; s++) {
         const float *groups[GROUPS(BLOCKED_PIXELS) + 1], *x = t->x + t->spans[s].offset;
         for (int g = 0; g < group_count; g++)
-            groups[g] = x + g / groups_of_row * t->row_step + g % groups_of_row * 4 * step;
-        for (int64_t c = t->spans[s].count; c > 0; c--) {
+            groups[g] = x + g / groups_of_row * t->row_step + g % groups_of_row * GROUP * step;
+        for (ptrdiff_t c = (ptrdiff_t)t->spans[s].count; c > 0; c--) {
+#if NEON == 32
+            vector factor[BLOCKED_PIXELS];
+            for (int i = 0; i < pixels; i++) factor[i] = broadcast(*pixel_at(groups, step, row_pixels, i));
+            for (int v = 0; v < vectors; v++) {
+                const vector row = load(w + v * WIDTH);
+                for (int i = 0; i < pixels; i++) acc[i][v] += factor[i] * row;
+            }
+            __builtin_prefetch(later, 0, 2);
+#else
             vector row[BLOCKED_VECTORS];
             for (int v = 0; v < vectors; v++) row[v] = load(w + v * WIDTH);
             __builtin_prefetch(later, 0, 2);
@@ -66,6 +78,7 @@ INLINE void multiply_pixels(const tort_blocked_tile *t, int pixels, int row_pixe
                 const vector factor = broadcast(*pixel_at(groups, step, row_pixels, i));
                 for (int v = 0; v < vectors; v++) acc[i][v] += factor * row[v];
             }
+#endif
             for (int g = 0; g < group_count; g++) groups[g]++;
             w += vectors * WIDTH;
             later += TORT_LANES;

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#define UNROLL _Pragma("GCC unroll 16")
-
 #define BLOCK_VECTORS (TORT_LANES / WIDTH)
 
 /* Returns a word of pixel i; pointers are 4 pixels apart, as in blocked.c. */
@@ -117,7 +115,9 @@ INLINE void multiply_pixels(const tort_blocked_byte_tile *t, int pixels, int vec
 void SIMD(tort_bytes_blocked_tile)(const tort_blocked_byte_tile *t) {
     switch (t->pixels) {
         CASE(1)
+#if BLOCKED_BYTE_PIXELS > 1
         CASE(2)
+#endif
 #if BLOCKED_BYTE_PIXELS > 2
         CASE(3)
         CASE(4)

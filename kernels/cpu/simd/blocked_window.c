@@ -9,8 +9,6 @@
 
 #define BLOCK_VECTORS (TORT_LANES / WIDTH)
 #define PIXELS (BLOCK_VECTORS > 2 ? 2 : 8 / BLOCK_VECTORS) /* pixels at a time */
-#define UNROLL _Pragma("GCC unroll 16")
-
 typedef tort_blocked_window window;
 
 static const float zero_block[TORT_LANES];
@@ -36,7 +34,7 @@ INLINE void sum_pixels(const window *w, int pixels, bool weighted, int64_t at) {
         for (int v = 0; v < BLOCK_VECTORS; v++) acc[i][v] = broadcast(0);
     for (int64_t r = 0; r < w->rows; r++, row += w->row_step) {
         const float *x = row, *weights = weighted ? w->weights + r * w->weight_row : NULL;
-        for (int64_t c = 0; c < w->columns; c++, x += w->column_step) {
+        for (ptrdiff_t c = 0; c < (ptrdiff_t)w->columns; c++, x += w->column_step) {
             vector factor[BLOCK_VECTORS];
             for (int v = 0; weighted && v < BLOCK_VECTORS; v++) factor[v] = load(weights + c * TORT_LANES + v * WIDTH);
             UNROLL
@@ -71,7 +69,7 @@ INLINE void maximum_of(const window *w, int pixels, int64_t at) {
         for (int v = 0; v < BLOCK_VECTORS; v++) best[i][v] = broadcast(-INFINITY);
     for (int64_t r = 0; r < w->rows; r++, row += w->row_step) {
         const float *x = row;
-        for (int64_t c = 0; c < w->columns; c++, x += w->column_step) UNROLL
+        for (ptrdiff_t c = 0; c < (ptrdiff_t)w->columns; c++, x += w->column_step) UNROLL
         for (int i = 0; i < pixels; i++)
             for (int v = 0; v < BLOCK_VECTORS; v++)
                 best[i][v] = larger(best[i][v], load(x + i * w->x_step + v * WIDTH));

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#ifdef __aarch64__
+#if NEON
 INLINE mask widen_bytes(const uint8_t *from, bool is_signed) {
     uint32_t word;
     memcpy(&word, from, sizeof word);
@@ -61,7 +61,7 @@ INLINE vector clamp_number(vector value, vector low, vector high) {
     return _mm512_min_ps(_mm512_max_ps(value, low), high);
 #elif WIDTH == 8
     return _mm256_min_ps(_mm256_max_ps(value, low), high);
-#elif defined(__aarch64__)
+#elif NEON
     return vminnmq_f32(vmaxnmq_f32(value, low), high);
 #else
     return _mm_min_ps(_mm_max_ps(value, low), high);
@@ -84,7 +84,7 @@ INLINE void store_number(vector number, int32_t zero_point, bool is_signed, uint
  * is too large makes the smallest int32, as of what is too small, and of NaN. uint8 is made as int8, of 128 less. Lanes
  * of 16 bytes then have to be put in order. */
 INLINE void store_numbers(const vector *numbers, int32_t zero_point, bool is_signed, uint8_t *to) {
-#if defined(__aarch64__)
+#if NEON
     for (int v = 0; v < 4; v++) store_number(numbers[v], zero_point, is_signed, to + v * WIDTH);
 #elif WIDTH == 16
     const __m512 high = _mm512_set1_ps(0x1p16f);

@@ -94,7 +94,6 @@ void SIMD(tort_simd_byte_words)(uint8_t *to, const uint8_t *const *rows, int64_t
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-#define UNROLL _Pragma("GCC unroll 16")
 #define SQUARE 16 /* side of the square transposed at a time: the channels of a block */
 
 /* Transposes a 16 x 16 square: four times, rows are interleaved with those half a square away. */

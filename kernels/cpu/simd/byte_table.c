@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#define UNROLL _Pragma("GCC unroll 16")
-
 #if defined(__AVX512BW__)
 typedef __m512i byte_vector;
 #define VECTOR_BYTES 64
@@ -45,7 +43,7 @@ static int64_t look_up_vectors(const uint8_t *table, const uint8_t *x, uint8_t *
     for (; i + VECTOR_BYTES <= count; i += VECTOR_BYTES) look_up(tables, x + i, y + i);
     return i;
 }
-#elif defined(__aarch64__)
+#elif NEON == 64
 /* Looks up in four tables of 64; a byte beyond its table reads 0. */
 static int64_t look_up_vectors(const uint8_t *table, const uint8_t *x, uint8_t *y, int64_t count) {
     uint8x16x4_t tables[4];

@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/simd/intrinsics.h"
 
-#ifdef __aarch64__
+#if NEON
 #define ALL_SIGNED true /* both operands are signed; otherwise one of them is */
 #else
 #define ALL_SIGNED false
@@ -24,6 +24,9 @@
 #elif defined(__ARM_FEATURE_DOTPROD)
 #define BLOCKED_BYTE_PIXELS 6
 #define BLOCKED_BYTE_VECTORS 4
+#elif NEON == 32
+#define BLOCKED_BYTE_PIXELS 1
+#define BLOCKED_BYTE_VECTORS 4
 #else
 #define BLOCKED_BYTE_PIXELS 2
 #define BLOCKED_BYTE_VECTORS 4
@@ -33,7 +36,7 @@ typedef mask loose_mask __attribute__((aligned(4), may_alias));
 typedef int16_t halves __attribute__((vector_size(WIDTH * 4)));
 typedef uint16_t unsigned_halves __attribute__((vector_size(WIDTH * 4)));
 
-#if defined(__aarch64__) && !defined(__ARM_FEATURE_DOTPROD)
+#if NEON && !defined(__ARM_FEATURE_DOTPROD)
 /* Sums of pairs of products: a word of four products has two. */
 typedef struct sums {
     int32x4_t low, high;
@@ -64,7 +67,7 @@ INLINE mask multiply_add(mask acc, mask is_unsigned, mask is_signed) {
 INLINE mask multiply_add(mask acc, mask is_unsigned, mask is_signed) {
     return (mask)_mm256_dpbusd_avx_epi32((__m256i)acc, (__m256i)is_unsigned, (__m256i)is_signed);
 }
-#elif defined(__aarch64__)
+#elif NEON
 INLINE mask multiply_add(mask acc, mask a, mask b) {
     return (mask)vdotq_s32((int32x4_t)acc, (int8x16_t)a, (int8x16_t)b);
 }

@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#define UNROLL _Pragma("GCC unroll 16")
-
 #if defined(__AVX512VNNI__)
 #define BYTE_ROWS 14
 #define BYTE_INSTRUCTIONS (TORT_CPU_V4 | TORT_CPU_AVX512_VNNI)
@@ -21,6 +19,9 @@
 #define BYTE_INSTRUCTIONS (TORT_CPU_NEON | TORT_CPU_NEON_DOT)
 #elif WIDTH == 16
 #define BYTE_ROWS 8
+#define BYTE_INSTRUCTIONS INSTRUCTIONS
+#elif NEON == 32
+#define BYTE_ROWS 2
 #define BYTE_INSTRUCTIONS INSTRUCTIONS
 #else
 #define BYTE_ROWS 4
@@ -52,7 +53,7 @@ INLINE void step(int rows, int vectors, bool unsigned_rows, sums (*acc)[TILE_VEC
     }
 }
 
-#define MAX_LANES 4 /* with few rows each has several sums, so that additions overlap */
+#define MAX_LANES (BYTE_ROWS < 4 ? BYTE_ROWS : 4) /* with few rows each has several sums, so that additions overlap */
 
 /* All parameters but t are constants after inlining, so acc lives in registers. */
 INLINE void make_tile(const tort_byte_tile *t, int rows, int vectors, int lanes, bool unsigned_rows) {
@@ -80,10 +81,10 @@ INLINE void make_tile(const tort_byte_tile *t, int rows, int vectors, int lanes,
 
 INLINE void choose_rows(const tort_byte_tile *t, int vectors, bool unsigned_rows) {
     if (t->row_count == 1)
-        make_tile(t, 1, vectors, 4, unsigned_rows);
+        make_tile(t, 1, vectors, MAX_LANES, unsigned_rows);
     else if (t->row_count == 2)
-        make_tile(t, 2, vectors, 2, unsigned_rows);
-    else if (t->row_count <= 4)
+        make_tile(t, 2, vectors, MAX_LANES / 2, unsigned_rows);
+    else if (BYTE_ROWS >= 4 && t->row_count <= 4)
         make_tile(t, 4, vectors, 1, unsigned_rows);
     else if (BYTE_ROWS > 8 && t->row_count <= 8)
         make_tile(t, 8, vectors, 1, unsigned_rows);
@@ -114,7 +115,7 @@ INLINE int32_t add_up(mask sum) {
     const __m128i half = _mm_add_epi32(_mm256_castsi256_si128((__m256i)sum), _mm256_extracti128_si256((__m256i)sum, 1));
     const __m128i pair = _mm_hadd_epi32(half, half);
     return _mm_cvtsi128_si32(_mm_hadd_epi32(pair, pair));
-#elif defined(__aarch64__)
+#elif NEON
     return vaddvq_s32((int32x4_t)sum);
 #else
     const __m128i pair = _mm_hadd_epi32((__m128i)sum, (__m128i)sum);

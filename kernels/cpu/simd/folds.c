@@ -150,8 +150,8 @@ INLINE double row_extreme(const float *x, int64_t count, float sign) {
     store(lanes, larger(larger(top[0], top[1]), larger(top[2], top[3])));
     quad four = *(const quad *)lanes;
     for (int q = 4; q < WIDTH; q += 4) four = larger_quad(four, *(const quad *)(lanes + q));
-    four = larger_quad(four, __builtin_shuffle(four, (quad_mask){2, 3, 0, 1}));
-    four = larger_quad(four, __builtin_shuffle(four, (quad_mask){1, 0, 3, 2}));
+    four = larger_quad(four, __builtin_shufflevector(four, four, 2, 3, 0, 1));
+    four = larger_quad(four, __builtin_shufflevector(four, four, 1, 0, 3, 2));
     return (double)(sign * four[0]);
 }
 

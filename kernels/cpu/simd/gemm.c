@@ -11,9 +11,6 @@
 
 #include <string.h>
 
-/* GCC unrolls an outermost loop too late for its results to stay in registers, unless asked to. */
-#define UNROLL_ROWS _Pragma("GCC unroll 16")
-
 #define LINE 16 /* floats of a cache line */
 
 static const float zeros[TILE_COLUMNS > TILE_ROWS ? TILE_COLUMNS : TILE_ROWS];
@@ -26,7 +23,7 @@ INLINE void store_sums(const tort_tile *t, int rows, int vectors, const vector (
     const vector low = broadcast(t->bounds.low), high = broadcast(t->bounds.high);
     vector bias[TILE_VECTORS];
     for (int v = 0; v < vectors; v++) bias[v] = load(column_bias + v * WIDTH);
-    UNROLL_ROWS
+    UNROLL
     for (int i = 0; i < rows; i++, c += stride, add += add_stride)
         for (int v = 0; v < vectors; v++) {
             const vector more = broadcast(row_bias[i]) + bias[v] + load(add + v * WIDTH);
@@ -56,7 +53,7 @@ INLINE void whole_tile(const tort_tile *t, int rows, int vectors, bool packed) {
     vector acc[TILE_ROWS][TILE_VECTORS], made[TILE_ROWS][TILE_VECTORS];
     for (int i = 0; t->add && i < rows; i++) /* needed once the sums are complete */
         for (int v = 0; v < vectors; v++) __builtin_prefetch(t->add + i * t->c_stride + v * WIDTH);
-    UNROLL_ROWS
+    UNROLL
     for (int i = 0; i < rows; i++)
         for (int v = 0; v < vectors; v++) acc[i][v] = broadcast(0);
     const float *a = t->a, *b = t->b, *later = t->later, *groups[GROUPS];
@@ -66,7 +63,7 @@ INLINE void whole_tile(const tort_tile *t, int rows, int vectors, bool packed) {
         for (int v = 0; v < vectors; v++) row[v] = load(b + v * WIDTH);
         __builtin_prefetch(later, 0, 2);
         later += LINE;
-        UNROLL_ROWS
+        UNROLL
         for (int i = 0; i < rows; i++) {
             const vector factor = broadcast(element_of(a, groups, t->a_row, packed, i));
             for (int v = 0; v < vectors; v++) acc[i][v] += factor * row[v];
@@ -79,7 +76,7 @@ INLINE void whole_tile(const tort_tile *t, int rows, int vectors, bool packed) {
         store_sums(t, rows, vectors, acc);
         return;
     }
-    UNROLL_ROWS
+    UNROLL
     for (int i = 0; i < rows; i++)
         for (int v = 0; v < vectors; v++) made[i][v] = acc[i][v];
     store_rest(t, rows, vectors, made);

@@ -22,7 +22,7 @@ static inline void widen(const uint16_t *x, float *y) {
 static inline void narrow(const float *x, uint16_t *y) {
     _mm_storeu_si128((void *)y, _mm256_cvtps_ph(_mm256_loadu_ps(x), _MM_FROUND_TO_NEAREST_INT));
 }
-#elif defined(__aarch64__)
+#elif NEON
 static inline void widen(const uint16_t *x, float *y) {
     vst1q_f32(y, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(x))));
 }
@@ -32,7 +32,7 @@ static inline void narrow(const float *x, uint16_t *y) {
 }
 #endif
 
-#if WIDTH > 4 || defined(__aarch64__)
+#if WIDTH > 4 || NEON
 /* Widens whole vectors; the last one overlaps the one before it. */
 void SIMD(tort_simd_from_float16)(const uint16_t *restrict x, float *restrict y, int64_t count) {
     if (count < WIDTH) {

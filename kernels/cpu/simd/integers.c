@@ -131,7 +131,7 @@ void SIMD(tort_simd_softmax_bytes)(const tort_softmax_bytes *s, const uint8_t *x
 }
 
 uint32_t SIMD(tort_simd_byte_sum)(const uint8_t *x, int64_t count, uint8_t flip) {
-#ifdef __aarch64__
+#if NEON
     uint32_t sum = 0;
     for (int64_t i = 0; i < count; i++) sum += x[i] ^ flip;
     return sum;

@@ -8,8 +8,18 @@
 
 #include <string.h>
 
-#if defined(__aarch64__)
+#if NEON
 #include <arm_neon.h>
+#if NEON == 32 /* has no such instructions; of a NaN in `a`, vmaxnm makes b */
+#define vmull_high_s8(a, b) vmull_s8(vget_high_s8(a), vget_high_s8(b))
+#define vpaddq_s16(a, b)                                                                                               \
+    vcombine_s16(vpadd_s16(vget_low_s16(a), vget_high_s16(a)), vpadd_s16(vget_low_s16(b), vget_high_s16(b)))
+#define vpaddq_s32(a, b)                                                                                               \
+    vcombine_s32(vpadd_s32(vget_low_s32(a), vget_high_s32(a)), vpadd_s32(vget_low_s32(b), vget_high_s32(b)))
+#define vaddvq_s32(a) vget_lane_s32(vpadd_s32(vpadd_s32(vget_low_s32(a), vget_high_s32(a)), vdup_n_s32(0)), 0)
+#define vmaxnmq_f32(a, b) vbslq_f32(vcgtq_f32(a, b), a, b)
+#define vminnmq_f32(a, b) vminq_f32(a, b)
+#endif
 #elif WIDTH == 4
 #include <nmmintrin.h>
 #else
@@ -23,7 +33,7 @@ static inline vector clamp(vector value, vector low, vector high) {
     return _mm512_min_ps(high, _mm512_max_ps(low, value));
 #elif WIDTH == 8
     return _mm256_min_ps(high, _mm256_max_ps(low, value));
-#elif defined(__aarch64__)
+#elif NEON
     return vminq_f32(high, vmaxq_f32(low, value));
 #else
     return _mm_min_ps(high, _mm_max_ps(low, value));
@@ -36,8 +46,10 @@ static inline doubles widened(const float *x) {
     return _mm512_cvtps_pd(_mm256_loadu_ps(x));
 #elif WIDTH == 8
     return _mm256_cvtps_pd(_mm_loadu_ps(x));
-#elif defined(__aarch64__)
+#elif NEON == 64
     return (doubles)vcvt_f64_f32(vld1_f32(x));
+#elif NEON
+    return (doubles){(double)x[0], (double)x[1]};
 #else
     return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i_u *)x)));
 #endif
@@ -48,8 +60,10 @@ static inline void store_narrowed(float *to, doubles value) {
     _mm256_storeu_ps(to, _mm512_cvtpd_ps(value));
 #elif WIDTH == 8
     _mm_storeu_ps(to, _mm256_cvtpd_ps(value));
-#elif defined(__aarch64__)
+#elif NEON == 64
     vst1_f32(to, vcvt_f32_f64((float64x2_t)value));
+#elif NEON
+    to[0] = (float)value[0], to[1] = (float)value[1];
 #else
     _mm_storel_pi((__m64_u *)to, _mm_cvtpd_ps(value));
 #endif
@@ -97,7 +111,7 @@ static inline vector larger(vector best, vector value) {
     return _mm512_mask_mov_ps(max, _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q), value);
 #elif WIDTH == 8
     return _mm256_blendv_ps(_mm256_max_ps(value, best), value, _mm256_cmp_ps(value, value, _CMP_UNORD_Q));
-#elif defined(__aarch64__)
+#elif NEON
     return vmaxq_f32(best, value);
 #else
     const vector nan = _mm_cmpunord_ps(value, value);

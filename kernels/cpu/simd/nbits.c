@@ -66,7 +66,7 @@ typedef __m256i pairs;
 #define PAIRS_OF(b, a) _mm256_maddubs_epi16(b, a)
 #define PAIRS_ADD(x, y) _mm256_add_epi16(x, y)
 #define PAIRS_SUM(x) _mm256_madd_epi16(x, _mm256_set1_epi16(1))
-#elif defined(__aarch64__)
+#elif NEON
 typedef int16x8_t pairs;
 INLINE pairs pairs_of(pairs b, pairs a) {
     const int8x16_t x = (int8x16_t)b, y = (int8x16_t)a;

@@ -13,6 +13,13 @@
 #define SIMD(name) JOIN(name, TORT_SIMD) /* SIMD(tort_simd_tile) is tort_simd_tile_v3 */
 #define TEXT_EXPANDED(a) #a
 #define TEXT(a) TEXT_EXPANDED(a)
+/* Before a loop of a constant count whose results are to stay in registers: GCC unrolls outermost loops too late for
+ * that, unless asked to; clang does if asked to. */
+#ifdef __clang__
+#define UNROLL
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
 
 /* Vectors have WIDTH floats. A tile of the matrix product is TILE_ROWS rows by TILE_VECTORS vectors: its sums, a row
  * of B and a broadcast element of A fill the registers. Likewise BLOCKED_PIXELS by BLOCKED_VECTORS of filters, which
@@ -32,10 +39,19 @@
 #define BLOCKED_VECTORS 2
 #define INSTRUCTIONS TORT_CPU_V3
 #elif defined(__aarch64__)
+#define NEON 64 /* of Arm of so many bits; other processors do not define it */
 #define WIDTH 4
 #define TILE_ROWS 8
 #define TILE_VECTORS 2
 #define BLOCKED_PIXELS 6
+#define BLOCKED_VECTORS 4
+#define INSTRUCTIONS TORT_CPU_NEON
+#elif defined(__ARM_NEON)
+#define NEON 32 /* half the registers, and subnormal numbers are 0 */
+#define WIDTH 4
+#define TILE_ROWS 6
+#define TILE_VECTORS 2
+#define BLOCKED_PIXELS 3
 #define BLOCKED_VECTORS 4
 #define INSTRUCTIONS TORT_CPU_NEON
 #else
