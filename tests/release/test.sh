@@ -13,11 +13,11 @@ version=$(sed -n 's/^#define TORT_VERSION "\(.*\)"/\1/p' runtime/include/tinyort
 
 # release_of FOLDER: in a clone there, compiled from nothing.
 release_of() {
-    git clone -q . "$scratch/$1" && "$MAKE" -s -C "$scratch/$1" VENV="$(dirname "$(dirname "$PYTHON")")" CCACHE= TARGETS="$targets" release
+    mkdir -p "$(dirname "$scratch/$1")" && git clone -q . "$scratch/$1" && "$MAKE" -s -C "$scratch/$1" VENV="$(dirname "$(dirname "$PYTHON")")" CCACHE= TARGETS="$targets" release
 }
 as_another_builder() { (umask 077 && export TZ=Asia/Tokyo LC_ALL=C.UTF-8 CFLAGS= && release_of "$1"); }
 files=$scratch/first/build/release/tinyort-$version
-same_bytes() { diff -r "$files" "$scratch/another builder/build/release/tinyort-$version"; }
+same_bytes() { diff -r "$files" "$scratch/another/builder/build/release/tinyort-$version"; }
 has() { [ -f "$files/$1" ] || { ls "$files"; false; }; }
 sums_hold() { (cd "$files" && sha256sum -c --quiet SHA256SUMS && [ "$(wc -l < SHA256SUMS)" = "$(ls | grep -cvx SHA256SUMS)" ]); }
 is_valid_spdx() {
@@ -39,7 +39,7 @@ wheel_runs() {
 }
 
 check "a release" release_of first
-check "one of another builder" as_another_builder "another builder"
+check "one of another builder" as_another_builder "another/builder"
 check "both are the same bytes" same_bytes
 for file in "tinyort-$version.tar.gz" "tinyort_${version}_$(dpkg --print-architecture).deb" "tinyort-$version.spdx.json" SHA256SUMS; do check "it has $file" has "$file"; done
 check "its checksums hold" sums_hold
