@@ -26,6 +26,12 @@ test-target: try-target $(NODE_CASES)/cases.json
 try-target: $(RUN_TINYORT)
 	@$(VENV)/bin/python tests/targets/run.py $(TARGET) $(RUN_TINYORT) $(NATIVE)
 
+# A static program, whose functions lie where nm says.
+$(BUILD)/tests/count: $(OBJ)/tests/targets/count.o $(LIBRARY)
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(LINK) -static -no-pie -o $@ $^ $(LIBRARY_LIBS)
+
 ## With TARGET=NAME: run the unit tests there; ONLY=SUITE/TEST runs those whose names begin so.
 test-units:
 	@$(MAKE) --no-print-directory CPPFLAGS='$(CPPFLAGS) -Itests/targets' EMULATED=1 $(BUILD)/tests/unit
