@@ -1,9 +1,9 @@
 /* cpu_provider.c - the provider `cpu`: host memory, and the best instruction set that the machine and the build
  * share. Its tables of kernels are in cpu_kernels.c.
  *
- * Options: threads=N, spin=MICROSECONDS, isa=auto|v2|v3|v3_vnni|v4|v4_vnni|v4_amx|neon|neon_dot|plain, mem_limit=SIZE.
- * It knows neither files nor models nor other providers. Read next: conv.c for a family with packed weights,
- * simd/gemm.c for the inner loops. */
+ * Options: threads=N, spin=MICROSECONDS, isa=auto|v2|v3|v3_vnni|v4|v4_vnni|v4_amx|neon|neon_dot|rvv|plain,
+ * mem_limit=SIZE. It knows neither files nor models nor other providers. Read next: conv.c for a family with packed
+ * weights, simd/gemm.c for the inner loops. */
 #define _DEFAULT_SOURCE /* syscall */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/cgroup.h"
@@ -73,6 +73,9 @@ static const instruction_set instruction_sets[] = {
 #endif
 #ifdef TORT_HAS_neon_dot
     {"neon_dot", "aarch64 NEON with DOT", TORT_CPU_NEON | TORT_CPU_NEON_DOT},
+#endif
+#ifdef TORT_HAS_rvv
+    {"rvv", "RISC-V with vectors", TORT_CPU_RVV},
 #endif
     {NULL, NULL, 0},
 };
@@ -162,6 +165,8 @@ static uint32_t detect_instructions(void) {
     return TORT_CPU_NEON | (getauxval(AT_HWCAP) & HWCAP_ASIMDDP ? TORT_CPU_NEON_DOT : 0);
 #elif defined(__arm__) && !defined(TORT_CPU_PLAIN)
     return (~getauxval(AT_HWCAP) & (HWCAP_ARM_NEON | HWCAP_ARM_VFPv4)) == 0 ? TORT_CPU_NEON : 0;
+#elif defined(__riscv) && !defined(TORT_CPU_PLAIN)
+    return getauxval(AT_HWCAP) >> ('V' - 'A') & 1 ? TORT_CPU_RVV : 0;
 #else
     return 0;
 #endif
@@ -360,7 +365,7 @@ static void cpu_close(void *device) {
 static const tort_option_help options[] = {
     {"threads", "4", "threads (default: one per processor)"},
     {"spin", "1000", "microseconds that idle threads spin for work (default 200)"},
-    {"isa", "v3", "best of v2, v3, v3_vnni, v4, v4_vnni, v4_amx, neon, neon_dot, plain"},
+    {"isa", "v3", "best of v2, v3, v3_vnni, v4, v4_vnni, v4_amx, neon, neon_dot, rvv, plain"},
     {"subnormals", "off", "off: numbers nearer to 0 than 1.2e-38 are 0 in runs (default: on)"},
     {"mem_limit", "2G", "limit of weights and values in bytes (default: values 8G)"},
     {0},

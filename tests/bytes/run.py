@@ -19,7 +19,7 @@ from cases import all_cases, limits
 from onnx import TensorProto, helper, numpy_helper
 
 TIE = 1e-4
-SETS = ("plain", "v2", "v3", "v3_vnni", "v4", "v4_vnni", "v4_amx", "neon", "neon_dot")
+SETS = ("plain", "v2", "v3", "v3_vnni", "v4", "v4_vnni", "v4_amx", "neon", "neon_dot", "rvv")
 BRANCHES = 400  # of a model: what one process runs
 
 EXACT = {"QuantizeLinear", "DynamicQuantizeLinear"}  # their own results, which ONNX's cases hold

@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-SETS = ("plain", "v2", "v3", "v3_vnni", "v4", "v4_vnni", "v4_amx", "neon", "neon_dot")
+SETS = ("plain", "v2", "v3", "v3_vnni", "v4", "v4_vnni", "v4_amx", "neon", "neon_dot", "rvv")
 EVERY_PAIR = np.arange(65536)
 random = np.random.default_rng(5)
 

@@ -43,7 +43,7 @@ def test_what_it_holds(suite, folder):
 def test_one_lock_for_every_machine(suite, folder):
     """The locks of the repository, which were made with AVX-512."""
     for lock, model in LOCKS.items():
-        for options in ("", ":isa=v2", ":isa=v3", ":isa=v4_vnni", ":isa=neon", ":threads=1"):
+        for options in ("", ":isa=v2", ":isa=v3", ":isa=v4_vnni", ":isa=neon", ":isa=rvv", ":threads=1"):
             if suite.run("plan", model, "--ep", f"cpu{options}").status == 2:  # a set that this processor has not
                 continue
             suite.expect(0, "0 moved, 0 new, 0 gone", "plan", model, "--ep", f"cpu{options}", "--check", lock)

@@ -45,7 +45,7 @@ def rows_of(tinyort, only):
 
 def instruction_sets(tinyort):
     """Those of this architecture that this machine has."""
-    sets = ("v2", "v3", "v3_vnni", "v4", "v4_vnni", "v4_amx", "neon", "neon_dot")
+    sets = ("v2", "v3", "v3_vnni", "v4", "v4_vnni", "v4_amx", "neon", "neon_dot", "rvv")
     opened = {name: subprocess.run([tinyort, "providers", "--ep", f"cpu:isa={name}", "--require", "cpu"], capture_output=True) for name in sets}
     return [name for name in sets if opened[name].returncode == 0] or ["auto"]
 

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #define SECONDS                                                                                                        \
-    600 /* of a test: emulation takes ten times as long as a processor, whatever timeout a test asks for               \
-         */
+    1800 /* of a test: emulation takes ten times as long as a processor, and vectors of RISC-V still longer,           \
+            whatever timeout a test asks for */
 
 extern const cr_test *const __start_cr_tests[], *const __stop_cr_tests[];
 

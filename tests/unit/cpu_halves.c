@@ -110,7 +110,7 @@ static void run_net(const char *chain, int64_t batch, bool plain, float *y) {
 
 Test(cpu_halves, a_network_is_widened_and_says_so) {
     static const char *const chains[CPU_TABLES] = {"cpu:isa=v2", "cpu:isa=v3:threads=2", "cpu:isa=v4:threads=3",
-                                                   "cpu:isa=neon"};
+                                                   "cpu:isa=neon", "cpu:isa=rvv"};
     float wanted[4 * 5], found[4 * 5];
     for (int c = 0; c < CPU_TABLES; c++)
         for (int64_t batch = 1; batch <= 4 && cpu_table(c); batch += 3) {

@@ -400,7 +400,7 @@ Test(cpu_kernels, equal_the_plain_loops) {
 }
 
 Test(cpu_kernels, of_every_instruction_set) {
-    static const char *const sets[] = {"v2", "v3", "v3_vnni", "v4", "v4_vnni", "v4_amx", "neon", "neon_dot"};
+    static const char *const sets[] = {"v2", "v3", "v3_vnni", "v4", "v4_vnni", "v4_amx", "neon", "neon_dot", "rvv"};
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) run_cases(sets[i]);
 }
 
@@ -434,7 +434,7 @@ static void run_half_cases(const char *isa) {
 }
 
 Test(cpu_kernels, of_halves_equal_the_plain_loops) {
-    static const char *const sets[] = {"v2", "v3", "v4", "neon"};
+    static const char *const sets[] = {"v2", "v3", "v4", "neon", "rvv"};
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) run_half_cases(sets[i]);
 }
 

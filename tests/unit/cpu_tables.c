@@ -16,6 +16,6 @@ uint32_t cpu_instructions(void) {
 }
 
 const tort_simd *cpu_table(int i) {
-    static const uint32_t sets[CPU_TABLES] = {TORT_CPU_V2, TORT_CPU_V3, TORT_CPU_V4, TORT_CPU_NEON};
+    static const uint32_t sets[CPU_TABLES] = {TORT_CPU_V2, TORT_CPU_V3, TORT_CPU_V4, TORT_CPU_NEON, TORT_CPU_RVV};
     return cpu_instructions() & sets[i] ? tort_simd_choose(sets[i]) : NULL;
 }

@@ -5,7 +5,7 @@
 #include "kernels/cpu/bytes.h"
 #include "kernels/cpu/simd.h"
 
-enum { CPU_TABLES = 4 };
+enum { CPU_TABLES = 5 };
 
 /* Of instruction set i < CPU_TABLES; NULL: this machine has not its instructions. */
 const tort_simd *cpu_table(int i);

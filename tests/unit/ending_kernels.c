@@ -205,7 +205,7 @@ static void run_cases(const char *isa, const char *threads) {
 }
 
 Test(ending_kernels, at_the_end_of_their_time) {
-    static const char *const sets[] = {"v2", "v3", "v4", "neon"};
+    static const char *const sets[] = {"v2", "v3", "v4", "neon", "rvv"};
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) run_cases(sets[i], "1");
 }
 

@@ -12,10 +12,8 @@
 #define BLOCK_VECTORS (TORT_LANES / WIDTH)
 
 /* Returns a word of pixel i; pointers are 4 pixels apart, as in blocked.c. */
-INLINE mask word_at(const uint8_t *const *groups, int64_t step, int i) {
-    int32_t word;
-    memcpy(&word, groups[i / 4] + i % 4 * step, sizeof word);
-    return word - (mask){0};
+INLINE const uint8_t *word_at(const uint8_t *const *groups, int64_t step, int i) {
+    return groups[i / 4] + i % 4 * step;
 }
 
 INLINE mask made_at(const int32_t *made, int i, int v) {
@@ -87,10 +85,9 @@ INLINE void multiply_pixels(const tort_blocked_byte_tile *t, int pixels, int vec
             mask row[BLOCKED_BYTE_VECTORS];
             for (int v = 0; v < vectors; v++) row[v] = *(const loose_mask *)(const void *)(w + v * WIDTH * 4);
             __builtin_prefetch(later, 0, 2);
-            UNROLL
-            for (int i = 0; i < pixels; i++) {
-                const mask word = word_at(groups, step, i);
-                for (int v = 0; v < vectors; v++) acc[i][v] = add_products(acc[i][v], word, row[v]);
+            EACH_PART UNROLL for (int i = 0; i < pixels; i++) {
+                const mask word = broadcast_part(word_at(groups, step, i), ALL_SIGNED, part);
+                for (int v = 0; v < vectors; v++) acc[i][v] = add_part(acc[i][v], word, part_of(row[v], true, part));
             }
             for (int g = 0; g < (pixels + 3) / 4; g++) groups[g] += 4;
             w += vectors * WIDTH * 4;

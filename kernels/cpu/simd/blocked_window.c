@@ -8,7 +8,11 @@
 #include <math.h>
 
 #define BLOCK_VECTORS (TORT_LANES / WIDTH)
-#define PIXELS (BLOCK_VECTORS > 2 ? 2 : 8 / BLOCK_VECTORS) /* pixels at a time */
+#ifdef RVV
+#define PIXELS 3 /* pixels at a time */
+#else
+#define PIXELS (BLOCK_VECTORS > 2 ? 2 : 8 / BLOCK_VECTORS)
+#endif
 typedef tort_blocked_window window;
 
 static const float zero_block[TORT_LANES];

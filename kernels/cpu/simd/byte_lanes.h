@@ -22,13 +22,13 @@ INLINE void narrow_bytes(mask lanes, uint8_t *to) {
     const uint32_t word = vget_lane_u32(vreinterpret_u32_s8(vmovn_s16(vcombine_s16(pairs, pairs))), 0);
     memcpy(to, &word, sizeof word);
 }
-#else
+#elif X86
 INLINE mask widen_bytes(const uint8_t *from, bool is_signed) {
     __m128i bytes = _mm_setzero_si128();
     memcpy(&bytes, from, WIDTH);
-#if WIDTH == 16
+#if X86 == 512
     return is_signed ? (mask)_mm512_cvtepi8_epi32(bytes) : (mask)_mm512_cvtepu8_epi32(bytes);
-#elif WIDTH == 8
+#elif X86 == 256
     return is_signed ? (mask)_mm256_cvtepi8_epi32(bytes) : (mask)_mm256_cvtepu8_epi32(bytes);
 #else
     return is_signed ? (mask)_mm_cvtepi8_epi32(bytes) : (mask)_mm_cvtepu8_epi32(bytes);
@@ -37,11 +37,11 @@ INLINE mask widen_bytes(const uint8_t *from, bool is_signed) {
 
 /* Stores the lowest byte of each lane. */
 INLINE void narrow_bytes(mask lanes, uint8_t *to) {
-#if WIDTH == 16
+#if X86 == 512
     const __m128i bytes = _mm512_cvtepi32_epi8((__m512i)lanes);
 #else
     const __m128i lowest = _mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
-#if WIDTH == 8
+#if X86 == 256
     const __m256i whole = (__m256i)lanes;
     const __m128i low = _mm_shuffle_epi8(_mm256_castsi256_si128(whole), lowest);
     const __m128i bytes = _mm_unpacklo_epi32(low, _mm_shuffle_epi8(_mm256_extracti128_si256(whole, 1), lowest));
@@ -51,20 +51,35 @@ INLINE void narrow_bytes(mask lanes, uint8_t *to) {
 #endif
     memcpy(to, &bytes, WIDTH);
 }
+#else
+typedef uint8_t loose_bytes __attribute__((vector_size(WIDTH), aligned(1), may_alias));
+typedef int8_t loose_signed __attribute__((vector_size(WIDTH), aligned(1), may_alias));
+
+INLINE mask widen_bytes(const uint8_t *from, bool is_signed) {
+    return is_signed ? __builtin_convertvector(*(const loose_signed *)from, mask)
+                     : __builtin_convertvector(*(const loose_bytes *)from, mask);
+}
+
+/* Stores the lowest byte of each lane. */
+INLINE void narrow_bytes(mask lanes, uint8_t *to) {
+    *(loose_bytes *)to = __builtin_convertvector(lanes, loose_bytes);
+}
 #endif
 
 /* ---- numbers to bytes -------------------------------------------------------------------------------------------- */
 
 /* Clamps to low..high; NaN becomes low. */
 INLINE vector clamp_number(vector value, vector low, vector high) {
-#if WIDTH == 16
+#if X86 == 512
     return _mm512_min_ps(_mm512_max_ps(value, low), high);
-#elif WIDTH == 8
+#elif X86 == 256
     return _mm256_min_ps(_mm256_max_ps(value, low), high);
 #elif NEON
     return vminnmq_f32(vmaxnmq_f32(value, low), high);
-#else
+#elif X86
     return _mm_min_ps(_mm_max_ps(value, low), high);
+#else
+    return __builtin_elementwise_min(__builtin_elementwise_max(value, low), high);
 #endif
 }
 
@@ -84,9 +99,9 @@ INLINE void store_number(vector number, int32_t zero_point, bool is_signed, uint
  * is too large makes the smallest int32, as of what is too small, and of NaN. uint8 is made as int8, of 128 less. Lanes
  * of 16 bytes then have to be put in order. */
 INLINE void store_numbers(const vector *numbers, int32_t zero_point, bool is_signed, uint8_t *to) {
-#if NEON
+#if !X86
     for (int v = 0; v < 4; v++) store_number(numbers[v], zero_point, is_signed, to + v * WIDTH);
-#elif WIDTH == 16
+#elif X86 == 512
     const __m512 high = _mm512_set1_ps(0x1p16f);
     const __m512i zero = _mm512_set1_epi16((int16_t)(is_signed ? zero_point : zero_point - 128));
     __m512i whole[4];
@@ -97,7 +112,7 @@ INLINE void store_numbers(const vector *numbers, int32_t zero_point, bool is_sig
     const __m512i bytes = _mm512_packs_epi16(low, rest) ^ flip;
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     _mm512_storeu_si512(to, _mm512_permutexvar_epi32(order, bytes));
-#elif WIDTH == 8
+#elif X86 == 256
     const __m256 high = _mm256_set1_ps(0x1p16f);
     const __m256i zero = _mm256_set1_epi16((int16_t)(is_signed ? zero_point : zero_point - 128));
     __m256i whole[4];

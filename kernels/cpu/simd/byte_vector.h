@@ -5,6 +5,8 @@
 
 #include "kernels/cpu/simd/intrinsics.h"
 
+#include <string.h>
+
 #if NEON
 #define ALL_SIGNED true /* both operands are signed; otherwise one of them is */
 #else
@@ -15,10 +17,10 @@
 #if defined(__AVX512VNNI__)
 #define BLOCKED_BYTE_PIXELS 14
 #define BLOCKED_BYTE_VECTORS 2
-#elif defined(__AVXVNNI__) || WIDTH == 16
+#elif defined(__AVXVNNI__) || X86 == 512
 #define BLOCKED_BYTE_PIXELS 6
 #define BLOCKED_BYTE_VECTORS 2
-#elif WIDTH == 8
+#elif X86 == 256
 #define BLOCKED_BYTE_PIXELS 4
 #define BLOCKED_BYTE_VECTORS 2
 #elif defined(__ARM_FEATURE_DOTPROD)
@@ -27,6 +29,9 @@
 #elif NEON == 32
 #define BLOCKED_BYTE_PIXELS 1
 #define BLOCKED_BYTE_VECTORS 4
+#elif RVV
+#define BLOCKED_BYTE_PIXELS 3
+#define BLOCKED_BYTE_VECTORS 1
 #else
 #define BLOCKED_BYTE_PIXELS 2
 #define BLOCKED_BYTE_VECTORS 4
@@ -71,11 +76,11 @@ INLINE mask multiply_add(mask acc, mask is_unsigned, mask is_signed) {
 INLINE mask multiply_add(mask acc, mask a, mask b) {
     return (mask)vdotq_s32((int32x4_t)acc, (int8x16_t)a, (int8x16_t)b);
 }
-#else
+#elif X86
 INLINE mask pairs(halves a, halves b) {
-#if WIDTH == 16
+#if X86 == 512
     return (mask)_mm512_madd_epi16((__m512i)a, (__m512i)b);
-#elif WIDTH == 8
+#elif X86 == 256
     return (mask)_mm256_madd_epi16((__m256i)a, (__m256i)b);
 #else
     return (mask)_mm_madd_epi16((__m128i)a, (__m128i)b);
@@ -86,6 +91,15 @@ INLINE mask multiply_add(mask acc, mask is_unsigned, mask is_signed) {
     const halves even = (halves)is_unsigned & 255, odd = (halves)((unsigned_halves)is_unsigned >> 8);
     const halves s = (halves)is_signed;
     return add_modulo(add_modulo(acc, pairs(even, (halves)((unsigned_halves)s << 8) >> 8)), pairs(odd, s >> 8));
+}
+#else
+INLINE mask part_of(mask words, bool is_signed, int byte) {
+    return is_signed ? (mask)((modulo)words << (24 - 8 * byte)) >> 24 : words >> 8 * byte & 255;
+}
+
+INLINE mask multiply_add(mask acc, mask is_unsigned, mask is_signed) {
+    for (int i = 0; i < 4; i++) acc = add_modulo(acc, part_of(is_unsigned, false, i) * part_of(is_signed, true, i));
+    return acc;
 }
 #endif
 
@@ -99,6 +113,30 @@ INLINE mask total(sums acc) {
 
 INLINE sums add_sums(sums a, sums b) {
     return add_modulo(a, b);
+}
+#endif
+
+/* Products may be added in parts: byte after byte of all words, which leaves room in the registers for more sums. */
+#ifdef RVV
+#define EACH_PART for (int part = 0; part < 4; part++)
+
+INLINE mask broadcast_part(const uint8_t *word, bool is_signed, int byte) {
+    return (is_signed ? (int8_t)word[byte] : word[byte]) - (mask){0};
+}
+
+INLINE sums add_part(sums acc, mask a, mask b) {
+    return add_modulo(acc, a * b);
+}
+#else
+#define EACH_PART
+#define part_of(words, is_signed, part) (words)
+#define broadcast_part(word, is_signed, part) broadcast_word(word)
+#define add_part add_products
+
+INLINE mask broadcast_word(const uint8_t *from) {
+    int32_t word;
+    memcpy(&word, from, sizeof word);
+    return word - (mask){0};
 }
 #endif
 

@@ -17,10 +17,10 @@
 #elif defined(__ARM_FEATURE_DOTPROD)
 #define BYTE_ROWS 8
 #define BYTE_INSTRUCTIONS (TORT_CPU_NEON | TORT_CPU_NEON_DOT)
-#elif WIDTH == 16
+#elif X86 == 512
 #define BYTE_ROWS 8
 #define BYTE_INSTRUCTIONS INSTRUCTIONS
-#elif NEON == 32
+#elif NEON == 32 || RVV
 #define BYTE_ROWS 2
 #define BYTE_INSTRUCTIONS INSTRUCTIONS
 #else
@@ -42,14 +42,12 @@ INLINE void step(int rows, int vectors, bool unsigned_rows, sums (*acc)[TILE_VEC
     for (int v = 0; v < vectors; v++) columns[v] = *(const loose_mask *)(const void *)(b + v * WIDTH * 4);
     for (int v = 0; rows > FEW_ROWS && v < vectors; v += 64 / (WIDTH * 4))
         __builtin_prefetch(b + AHEAD + v * WIDTH * 4, 0, 2);
-    UNROLL
-    for (int i = 0; i < rows; i++) {
-        int32_t word;
-        memcpy(&word, a + i * TORT_BYTE_CHUNK, sizeof word);
-        const mask row = word - (mask){0};
-        for (int v = 0; v < vectors; v++)
-            acc[i][v] =
-                unsigned_rows ? add_products(acc[i][v], row, columns[v]) : add_products(acc[i][v], columns[v], row);
+    EACH_PART UNROLL for (int i = 0; i < rows; i++) {
+        const mask row = broadcast_part(a + i * TORT_BYTE_CHUNK, ALL_SIGNED || !unsigned_rows, part);
+        for (int v = 0; v < vectors; v++) {
+            const mask column = part_of(columns[v], ALL_SIGNED || unsigned_rows, part);
+            acc[i][v] = unsigned_rows ? add_part(acc[i][v], row, column) : add_part(acc[i][v], column, row);
+        }
     }
 }
 
@@ -109,17 +107,21 @@ static void tile(const tort_byte_tile *t) {
 /* ---- single columns ---------------------------------------------------------------------------------------------- */
 
 INLINE int32_t add_up(mask sum) {
-#if WIDTH == 16
+#if X86 == 512
     return _mm512_reduce_add_epi32((__m512i)sum);
-#elif WIDTH == 8
+#elif X86 == 256
     const __m128i half = _mm_add_epi32(_mm256_castsi256_si128((__m256i)sum), _mm256_extracti128_si256((__m256i)sum, 1));
     const __m128i pair = _mm_hadd_epi32(half, half);
     return _mm_cvtsi128_si32(_mm_hadd_epi32(pair, pair));
 #elif NEON
     return vaddvq_s32((int32x4_t)sum);
-#else
+#elif X86
     const __m128i pair = _mm_hadd_epi32((__m128i)sum, (__m128i)sum);
     return _mm_cvtsi128_si32(_mm_hadd_epi32(pair, pair));
+#else
+    uint32_t all = 0;
+    for (int i = 0; i < WIDTH; i++) all += (uint32_t)sum[i];
+    return (int32_t)all;
 #endif
 }
 

@@ -20,7 +20,7 @@ INLINE vector exp_near(vector x, vector *shifted) {
 INLINE vector exp_below_one(vector x) {
     vector shifted;
     const vector near = exp_near(x, &shifted), round = broadcast(0x1.8p23f), lowest = broadcast(-87);
-#if WIDTH == 16
+#if X86 == 512
     return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(x, lowest, _CMP_NLT_UQ), near, shifted - round);
 #else
     const mask power = ((mask)shifted - (mask)round + 127) << 23, vanishes = x < lowest;
@@ -28,7 +28,7 @@ INLINE vector exp_below_one(vector x) {
 #endif
 }
 
-#if WIDTH == 16
+#if X86 == 512
 /* e^x. One instruction scales by 2^n, whatever n is, where others need two factors. */
 INLINE vector exp_any(vector x) {
     vector shifted;

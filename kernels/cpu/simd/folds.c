@@ -85,13 +85,17 @@ INLINE double joined(doubles *sums) {
     for (int v = 0; WIDES > 4 && v < 4; v++) sums[v] += sums[WIDES > 4 ? 4 + v : 0];
     for (int v = 0; WIDES > 2 && v < 2; v++) sums[v] += sums[WIDES > 2 ? 2 + v : 0];
     sums[0] += sums[1];
-#if WIDTH == 16
+#if X86 == 512
     const __m256d four = _mm512_castpd512_pd256(sums[0]) + _mm512_extractf64x4_pd(sums[0], 1);
     const __m128d two = _mm256_castpd256_pd128(four) + _mm256_extractf128_pd(four, 1);
-#elif WIDTH == 8
+#elif X86 == 256
     const __m128d two = _mm256_castpd256_pd128(sums[0]) + _mm256_extractf128_pd(sums[0], 1);
-#else
+#elif WIDTH == 4
     const doubles two = sums[0];
+#else
+    doubles two = sums[0];
+    for (int n = DOUBLES / 2; n > 1; n /= 2)
+        for (int i = 0; i < n; i++) two[i] += two[i + n];
 #endif
     return two[0] + two[1];
 }

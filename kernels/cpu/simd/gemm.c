@@ -82,16 +82,22 @@ INLINE void whole_tile(const tort_tile *t, int rows, int vectors, bool packed) {
     store_rest(t, rows, vectors, made);
 }
 
-/* A single chain of additions would wait for each sum, so four steps of k have sums of their own. The order of
+#ifdef RVV
+#define CHAINS 2
+#else
+#define CHAINS 4
+#endif
+
+/* A single chain of additions would wait for each sum, so CHAINS steps of k have sums of their own. The order of
  * additions does not depend on the width of the tile, so equal columns have equal results. */
 INLINE void one_row(const tort_tile *t, int vectors, bool asks) {
-    vector acc[4][TILE_VECTORS], made[1][TILE_VECTORS];
-    for (int s = 0; s < 4; s++)
+    vector acc[CHAINS][TILE_VECTORS], made[1][TILE_VECTORS];
+    for (int s = 0; s < CHAINS; s++)
         for (int v = 0; v < vectors; v++) acc[s][v] = broadcast(0);
     const float *a = t->a, *b = t->b, *later = t->later;
     int64_t k = 0;
-    for (; k + 4 <= t->k; k += 4)
-        for (int s = 0; s < 4; s++, a += t->a_step, b += TILE_COLUMNS)
+    for (; k + CHAINS <= t->k; k += CHAINS)
+        for (int s = 0; s < CHAINS; s++, a += t->a_step, b += TILE_COLUMNS)
             for (int v = 0; v < vectors; v++) {
                 if (asks) { /* otherwise it is NULL, to which nothing is added */
                     __builtin_prefetch(later);
@@ -101,7 +107,10 @@ INLINE void one_row(const tort_tile *t, int vectors, bool asks) {
             }
     for (; k < t->k; k++, a += t->a_step, b += TILE_COLUMNS)
         for (int v = 0; v < vectors; v++) acc[0][v] += broadcast(a[0]) * load(b + v * WIDTH);
-    for (int v = 0; v < vectors; v++) made[0][v] = (acc[0][v] + acc[1][v]) + (acc[2][v] + acc[3][v]);
+    for (int v = 0; v < vectors; v++) {
+        made[0][v] = acc[0][v] + acc[1][v];
+        if (CHAINS == 4) made[0][v] += acc[CHAINS - 2][v] + acc[CHAINS - 1][v];
+    }
     store_rest(t, 1, vectors, made);
 }
 
@@ -135,7 +144,9 @@ static void dispatch(const tort_tile *t) {
         return;
         CASE(2)
         CASE(3)
+#if TILE_ROWS > 3
         CASE(4)
+#endif
 #if TILE_ROWS > 4
         CASE(5)
         CASE(6)
@@ -187,9 +198,9 @@ void SIMD(tort_simd_tile)(const tort_tile *t) {
 
 /* Sets lanes from..WIDTH-1 of a vector to 0. */
 INLINE void clear_lanes(float *to, int32_t from) {
-#if WIDTH == 16
+#if X86 == 512
     _mm512_mask_storeu_ps(to, (__mmask16)(0xffffu << from), _mm512_setzero_ps());
-#elif WIDTH == 8
+#elif X86 == 256
     static const int32_t cleared[2 * WIDTH] = {0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1};
     _mm256_maskstore_ps(to, _mm256_loadu_si256((const __m256i_u *)(cleared + WIDTH - from)), _mm256_setzero_ps());
 #else

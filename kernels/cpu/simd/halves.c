@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#if WIDTH == 16
+#if X86 == 512
 static inline void widen(const uint16_t *x, float *y) {
     _mm512_storeu_ps(y, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)x)));
 }
@@ -14,7 +14,7 @@ static inline void widen(const uint16_t *x, float *y) {
 static inline void narrow(const float *x, uint16_t *y) {
     _mm256_storeu_si256((void *)y, _mm512_cvtps_ph(_mm512_loadu_ps(x), _MM_FROUND_TO_NEAREST_INT));
 }
-#elif WIDTH == 8
+#elif X86 == 256
 static inline void widen(const uint16_t *x, float *y) {
     _mm256_storeu_ps(y, _mm256_cvtph_ps(_mm_loadu_si128((const void *)x)));
 }
@@ -32,7 +32,7 @@ static inline void narrow(const float *x, uint16_t *y) {
 }
 #endif
 
-#if WIDTH > 4 || NEON
+#if X86 > 128 || NEON
 /* Widens whole vectors; the last one overlaps the one before it. */
 void SIMD(tort_simd_from_float16)(const uint16_t *restrict x, float *restrict y, int64_t count) {
     if (count < WIDTH) {

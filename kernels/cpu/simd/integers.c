@@ -5,17 +5,30 @@
 #include "kernels/cpu/sizes.h"
 #include "ops/microsoft/qlinear.h"
 
-/* Requantizes as QLinearConv-10 says; rounds half to even: adding 1.5 * 2^23 rounds numbers below 2^22 to an
- * integer. step: 1 for a factor per element, or 0. */
+/* Rounds half to even: adding 1.5 * 2^23 rounds numbers below 2^22 to an integer, which its lowest bits then hold. */
+INLINE uint8_t to_byte(float number, float zero_point) {
+    const float round = 0x1.8p23f;
+#ifdef RVV /* whose conversions take longer, and stop qemu 7.2 */
+    const union {
+        float number;
+        uint32_t bits;
+    } moved = {number + round};
+    return (uint8_t)(moved.bits + (uint32_t)(int32_t)zero_point);
+#else
+    return (uint8_t)(int32_t)((number + round) - round + zero_point);
+#endif
+}
+
+/* Requantizes as QLinearConv-10 says. step: 1 for a factor per element, or 0. */
 INLINE void requantize(const tort_requantized *r, const float *factors, int64_t step, const int32_t *restrict sums,
                        uint8_t *restrict y, int64_t count) {
-    const float min = r->bounds.low - r->zero_point, max = r->bounds.high - r->zero_point, round = 0x1.8p23f;
+    const float min = r->bounds.low - r->zero_point, max = r->bounds.high - r->zero_point;
     const float zero_point = r->zero_point;
     const double bias = r->bias;
     _Pragma("omp simd") for (int64_t i = 0; i < count; i++) {
         const float scaled = (float)(((double)sums[i] + bias) * (double)factors[i * step]);
         const float above = scaled > min ? scaled : min, within = above < max ? above : max;
-        y[i] = (uint8_t)(int32_t)((within + round) - round + zero_point);
+        y[i] = to_byte(within, zero_point);
     }
 }
 
@@ -104,7 +117,7 @@ static void look_up(const uint32_t *powers, uint8_t flip, const uint8_t *x, int6
 }
 
 void SIMD(tort_simd_softmax_bytes)(const tort_softmax_bytes *s, const uint8_t *x, uint8_t *y, int64_t count) {
-    const float min = s->min, max = s->max, zero = s->zero, round = 0x1.8p23f;
+    const float min = s->min, max = s->max, zero = s->zero;
     uint32_t found[POWERS];
     uint64_t sum = 0;
     uint8_t largest = 0;
@@ -125,13 +138,13 @@ void SIMD(tort_simd_softmax_bytes)(const tort_softmax_bytes *s, const uint8_t *x
         _Pragma("omp simd") for (int64_t i = 0; i < some; i++) {
             const float steps = (float)found[i] * factor;
             const float below = steps < max ? steps : max, within = below > min ? below : min;
-            y[at + i] = (uint8_t)(int32_t)((within + round) - round + zero);
+            y[at + i] = to_byte(within, zero);
         }
     }
 }
 
 uint32_t SIMD(tort_simd_byte_sum)(const uint8_t *x, int64_t count, uint8_t flip) {
-#if NEON
+#if !X86
     uint32_t sum = 0;
     for (int64_t i = 0; i < count; i++) sum += x[i] ^ flip;
     return sum;
@@ -154,11 +167,11 @@ uint32_t SIMD(tort_simd_byte_sum)(const uint8_t *x, int64_t count, uint8_t flip)
 /* Quantizes by a divisor or a factor. NaN becomes the smallest byte. */
 INLINE void make_bytes(float by, bool divides, float zero, bool is_signed, const float *restrict x, uint8_t *restrict y,
                        int64_t count) {
-    const float min = (is_signed ? -128 : 0) - zero, max = (is_signed ? 127 : 255) - zero, round = 0x1.8p23f;
+    const float min = (is_signed ? -128 : 0) - zero, max = (is_signed ? 127 : 255) - zero;
     _Pragma("omp simd") for (int64_t i = 0; i < count; i++) {
         const float value = divides ? x[i] / by : x[i] * by;
         const float above = value > min ? value : min, within = above < max ? above : max;
-        y[i] = (uint8_t)(int32_t)((within + round) - round + zero);
+        y[i] = to_byte(within, zero);
     }
 }
 

@@ -20,56 +20,67 @@
 #define vmaxnmq_f32(a, b) vbslq_f32(vcgtq_f32(a, b), a, b)
 #define vminnmq_f32(a, b) vminq_f32(a, b)
 #endif
-#elif WIDTH == 4
+#elif X86 == 128
 #include <nmmintrin.h>
-#else
+#elif X86
 #include <immintrin.h>
 #endif
+
+/* An operation has forms for x86 and for Arm, and a last one in vector types, which says what it does, for processors
+ * whose compilers need no more. */
+INLINE vector either(mask condition, vector yes, vector no) {
+    return (vector)((condition & (mask)yes) | (~condition & (mask)no));
+}
 
 /* Clamps to low..high and keeps NaN: x86 returns the second operand if either is NaN, Arm returns NaN. Comparisons
  * and masks would take four times as many instructions. */
 static inline vector clamp(vector value, vector low, vector high) {
-#if WIDTH == 16
+#if X86 == 512
     return _mm512_min_ps(high, _mm512_max_ps(low, value));
-#elif WIDTH == 8
+#elif X86 == 256
     return _mm256_min_ps(high, _mm256_max_ps(low, value));
 #elif NEON
     return vminq_f32(high, vmaxq_f32(low, value));
-#else
+#elif X86
     return _mm_min_ps(high, _mm_max_ps(low, value));
+#else
+    value = either(value < low, low, value);
+    return either(value > high, high, value);
 #endif
 }
 
+typedef float loose_half __attribute__((vector_size(WIDTH * 2), aligned(4), may_alias));
+
 /* Half a vector of floats as a vector of doubles: compilers make several pieces of __builtin_convertvector. */
 static inline doubles widened(const float *x) {
-#if WIDTH == 16
+#if X86 == 512
     return _mm512_cvtps_pd(_mm256_loadu_ps(x));
-#elif WIDTH == 8
+#elif X86 == 256
     return _mm256_cvtps_pd(_mm_loadu_ps(x));
 #elif NEON == 64
     return (doubles)vcvt_f64_f32(vld1_f32(x));
-#elif NEON
-    return (doubles){(double)x[0], (double)x[1]};
-#else
+#elif X86
     return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i_u *)x)));
+#else
+    return __builtin_convertvector(*(const loose_half *)x, doubles);
 #endif
 }
 
 static inline void store_narrowed(float *to, doubles value) {
-#if WIDTH == 16
+#if X86 == 512
     _mm256_storeu_ps(to, _mm512_cvtpd_ps(value));
-#elif WIDTH == 8
+#elif X86 == 256
     _mm_storeu_ps(to, _mm256_cvtpd_ps(value));
 #elif NEON == 64
     vst1_f32(to, vcvt_f32_f64((float64x2_t)value));
-#elif NEON
-    to[0] = (float)value[0], to[1] = (float)value[1];
-#else
+#elif X86
     _mm_storel_pi((__m64_u *)to, _mm_cvtpd_ps(value));
+#else
+    *(loose_half *)to = __builtin_convertvector(value, loose_half);
 #endif
 }
 
-#if WIDTH == 8
+#if X86 == 256
 static inline __m256i first_lanes(int64_t count) {
     const __m256i lanes = {0x100000000, 0x300000002, 0x500000004, 0x700000006};
     return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count), lanes);
@@ -80,9 +91,9 @@ static inline __m256i first_lanes(int64_t count) {
  * cache before they can be loaded as a vector. */
 INLINE vector load_some(const float *x, int64_t count) {
     if (count >= WIDTH) return load(x);
-#if WIDTH == 16
+#if X86 == 512
     return _mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), x);
-#elif WIDTH == 8
+#elif X86 == 256
     return _mm256_maskload_ps(x, first_lanes(count));
 #else
     vector some = {0};
@@ -93,29 +104,38 @@ INLINE vector load_some(const float *x, int64_t count) {
 
 /* Stores the first `count` elements, fewer than a vector. */
 static inline void store_part(float *to, vector value, int64_t count) {
-#if WIDTH == 16
+#if X86 == 512
     _mm512_mask_storeu_ps(to, (__mmask16)((1u << count) - 1), value);
-#elif WIDTH == 8
+#elif X86 == 256
     _mm256_maskstore_ps(to, first_lanes(count), value);
-#else
+#elif WIDTH == 4
     if (count & 2) memcpy(to, &value, 2 * sizeof *to);
     if (count & 1) to[count - 1] = value[count - 1];
+#else
+    const float *from = (const float *)&value;
+    for (int64_t size = WIDTH / 2; size > 0; size /= 2) {
+        if (!(count & size)) continue;
+        memcpy(to, from, (size_t)size * sizeof *to);
+        to += size, from += size;
+    }
 #endif
 }
 
 /* Returns the larger one; NaN if either is NaN. x86 returns the second operand if either is NaN: here `best`, so that
  * only a NaN in `value` is to be put back. */
 static inline vector larger(vector best, vector value) {
-#if WIDTH == 16
+#if X86 == 512
     const vector max = _mm512_max_ps(value, best);
     return _mm512_mask_mov_ps(max, _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q), value);
-#elif WIDTH == 8
+#elif X86 == 256
     return _mm256_blendv_ps(_mm256_max_ps(value, best), value, _mm256_cmp_ps(value, value, _CMP_UNORD_Q));
 #elif NEON
     return vmaxq_f32(best, value);
-#else
+#elif X86
     const vector nan = _mm_cmpunord_ps(value, value);
     return _mm_or_ps(_mm_max_ps(value, best), nan); /* all bits set are a NaN, too */
+#else
+    return either((best > value) | (best != best), best, value);
 #endif
 }
 

@@ -63,7 +63,7 @@ MAP(near_sin, tort_sinf(x))
 MAP(near_cos, tort_cosf(x))
 MAP(near_tan, tort_tanf(x))
 
-#if WIDTH == 16
+#if X86 == 512
 static void map_exp(float alpha, float beta, const float *x, float *y, int64_t vectors) {
     (void)alpha, (void)beta;
     for (int64_t i = 0; i < vectors * WIDTH; i += WIDTH) store(y + i, exp_any(load(x + i)));

@@ -56,12 +56,12 @@ INLINE void float_rows(const tort_nbits_panel *p, const tort_nbits_rows *r, int6
 /* ---- A in bytes -------------------------------------------------------------------------------------------------- */
 
 /* Sums of 16 bits, two per word, and the 32-bit sums that they add up to. */
-#if WIDTH == 16
+#if X86 == 512
 typedef __m512i pairs;
 #define PAIRS_OF(b, a) _mm512_maddubs_epi16(b, a)
 #define PAIRS_ADD(x, y) _mm512_add_epi16(x, y)
 #define PAIRS_SUM(x) _mm512_madd_epi16(x, _mm512_set1_epi16(1))
-#elif WIDTH == 8
+#elif X86 == 256
 typedef __m256i pairs;
 #define PAIRS_OF(b, a) _mm256_maddubs_epi16(b, a)
 #define PAIRS_ADD(x, y) _mm256_add_epi16(x, y)
@@ -75,11 +75,16 @@ INLINE pairs pairs_of(pairs b, pairs a) {
 #define PAIRS_OF(b, a) pairs_of(b, a)
 #define PAIRS_ADD(x, y) vaddq_s16(x, y)
 #define PAIRS_SUM(x) vpaddlq_s16(x)
-#else
+#elif X86
 typedef __m128i pairs;
 #define PAIRS_OF(b, a) _mm_maddubs_epi16(b, a)
 #define PAIRS_ADD(x, y) _mm_add_epi16(x, y)
 #define PAIRS_SUM(x) _mm_madd_epi16(x, _mm_set1_epi16(1))
+#else
+typedef int16_t pairs __attribute__((vector_size(WIDTH * 4)));
+#define PAIRS_OF(b, a) ((255 & (b)) * ((a) << 8 >> 8) + ((b) >> 8) * ((a) >> 8))
+#define PAIRS_ADD(x, y) ((x) + (y))
+#define PAIRS_SUM(x) (((mask)(x) << 16 >> 16) + ((mask)(x) >> 16))
 #endif
 
 INLINE words broadcast_word(const int8_t *bytes) {

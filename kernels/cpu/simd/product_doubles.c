@@ -6,11 +6,18 @@
 
 #define VECTORS 2
 #define COLUMNS (VECTORS * DOUBLES)
-#define ROWS (WIDTH == 16 ? 8 : 4) /* whose sums stay in registers */
+/* Whose sums stay in registers. */
+#if X86 == 512
+#define ROWS 8
+#elif RVV
+#define ROWS 3
+#else
+#define ROWS 4
+#endif
 
 /* Stores a row of sums, or adds them to what is there. */
 INLINE void store_row(const tort_double_rows *t, double *y, const doubles *sums) {
-#if WIDTH == 16 /* calls of memcpy would take as long as 30 products */
+#if X86 == 512 /* calls of memcpy would take as long as 30 products */
     const uint32_t kept = (1u << t->columns) - 1;
     for (int v = 0; v < VECTORS; v++) {
         const __mmask8 lanes = (__mmask8)(kept >> v * DOUBLES);
@@ -38,13 +45,13 @@ INLINE void multiply(const tort_double_rows *t, const double *a, double *y, int 
         for (int v = 0; v < VECTORS; v++) sums[r][v] = (doubles){0};
     for (int64_t k = 0; k < t->k; k++, b += COLUMNS, a += t->a_k) {
         const doubles left = *(const loose_doubles *)b, right = *(const loose_doubles *)(b + DOUBLES);
-        _Pragma("GCC unroll 8") for (int r = 0; r < rows; r++) {
+        UNROLL for (int r = 0; r < rows; r++) {
             const double factor = a[r * t->a_row];
             sums[r][0] += factor * left;
             sums[r][1] += factor * right;
         }
     }
-    _Pragma("GCC unroll 8") for (int r = 0; r < rows; r++, y += t->y_row) store_row(t, y, sums[r]);
+    UNROLL for (int r = 0; r < rows; r++, y += t->y_row) store_row(t, y, sums[r]);
 }
 
 void SIMD(tort_simd_double_rows)(const tort_double_rows *t) {

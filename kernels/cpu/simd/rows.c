@@ -11,12 +11,12 @@
 #define BLOCK 4   /* vectors at a time, of one row or of as many rows */
 #define SHARING 3 /* rows of outputs that are made from the same loads */
 /* Vectors of each of them: with a broadcast weight and what is loaded they fill the registers. */
-#if WIDTH == 16 || NEON == 64
+#if X86 == 512 || NEON == 64
 #define SHARED_VECTORS 4
 #elif WIDTH == 8 || NEON
 #define SHARED_VECTORS 2
 #else
-#define SHARED_VECTORS 0 /* few loads of 16 bytes cross a cache line, and instructions read what they multiply */
+#define SHARED_VECTORS 0 /* few loads of v2 cross a cache line, and are instructions; RVV has no registers for them */
 #endif
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */

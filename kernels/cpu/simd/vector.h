@@ -1,6 +1,6 @@
 /* vector.h - the vector type of the instruction set that a source is compiled for, and the names of its symbols.
  *
- * The build defines TORT_SIMD (v2, v3, v4, neon). Only files of this folder include this one. Read next:
+ * The build defines TORT_SIMD (v2, v3, v4, neon, rvv). Only files of this folder include this one. Read next:
  * intrinsics.h for operations that the compiler's vector types cannot express. */
 #ifndef TORT_KERNELS_CPU_SIMD_VECTOR_H
 #define TORT_KERNELS_CPU_SIMD_VECTOR_H
@@ -25,6 +25,7 @@
  * of B and a broadcast element of A fill the registers. Likewise BLOCKED_PIXELS by BLOCKED_VECTORS of filters, which
  * are one or two blocks of 16. */
 #if defined(__AVX512F__)
+#define X86 512 /* of x86 with vectors of so many bits; other processors do not define it */
 #define WIDTH 16
 #define TILE_ROWS 14
 #define TILE_VECTORS 2
@@ -32,6 +33,7 @@
 #define BLOCKED_VECTORS 2
 #define INSTRUCTIONS TORT_CPU_V4
 #elif defined(__AVX2__)
+#define X86 256
 #define WIDTH 8
 #define TILE_ROWS 6
 #define TILE_VECTORS 2
@@ -54,7 +56,16 @@
 #define BLOCKED_PIXELS 3
 #define BLOCKED_VECTORS 4
 #define INSTRUCTIONS TORT_CPU_NEON
+#elif defined(__riscv_vector)
+#define RVV 1    /* of RISC-V */
+#define WIDTH 16 /* eight groups of four registers: of one or of two each, products take more instructions */
+#define TILE_ROWS 3
+#define TILE_VECTORS 2
+#define BLOCKED_PIXELS 6
+#define BLOCKED_VECTORS 1
+#define INSTRUCTIONS TORT_CPU_RVV
 #else
+#define X86 128
 #define WIDTH 4
 #define TILE_ROWS 4
 #define TILE_VECTORS 2
