@@ -142,8 +142,8 @@ void tort_blocked_shape_init(tort_blocked_shape *s, const tort_sliding *window) 
 
 tort_reach tort_reach_of(const tort_blocked_shape *s, int axis, int64_t out) {
     const int64_t first = out * s->strides[axis] - s->begin[axis], step = s->dilations[axis];
-    tort_reach r = {.from = first < 0 ? (step - 1 - first) / step : 0,
-                    .to = first < s->input[axis] ? (s->input[axis] - 1 - first) / step + 1 : 0};
+    tort_reach r = {.from = first < 0 ? tort_quotient(step - 1 - first, step) : 0,
+                    .to = first < s->input[axis] ? tort_quotient(s->input[axis] - 1 - first, step) + 1 : 0};
     r.to = tort_min(r.to, s->kernel[axis]);
     r.from = tort_min(r.from, r.to);
     return r;

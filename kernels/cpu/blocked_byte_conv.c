@@ -306,8 +306,8 @@ static void ask_ahead(const conv_job *job, tort_blocked_byte_tile *t) {
 /* Makes `pixels` pixels of a row, in tiles of about equal size. */
 static void make_row(const conv_job *job, tort_blocked_byte_tile *t, int64_t pixels, int64_t first_filter) {
     const tort_bytes *bytes = job->device->bytes;
-    const int64_t tiles = (pixels + bytes->blocked_pixels - 1) / bytes->blocked_pixels;
-    const int64_t size = pixels / tiles, larger = pixels % tiles;
+    const int64_t max = bytes->blocked_pixels, tiles = tort_quotient(pixels + max - 1, max);
+    const int64_t size = tort_quotient(pixels, tiles), larger = pixels - size * tiles;
     const int64_t work = tort_work(bytes->blocked_pixels, t->blocks * TORT_LANES, job->shape.words * 4);
     for (int64_t i = 0; i < tiles; i++) {
         if (!tort_piece_goes_on(job->bands.call, i, work)) return;
@@ -342,7 +342,8 @@ static void make_band(const conv_job *job, const tort_band *b, int64_t filter) {
                                 .high = job->high};
     const int64_t together = job->bands.together, work = tort_work(together * length, blocks * TORT_LANES, words);
     int64_t count;
-    for (int64_t row = 0; row < b->rows && tort_piece_goes_on(job->bands.call, row / together, work); row += count) {
+    for (int64_t row = 0; row < b->rows && tort_piece_goes_on(job->bands.call, tort_quotient(row, together), work);
+         row += count) {
         count = tort_bands_together(&job->bands, b, row);
         t.x = (const uint8_t *)b->x + row * b->row_step;
         t.y = job->y + (b->n * filters + filter) * outputs + (b->row + row) * length * TORT_LANES;

@@ -155,7 +155,8 @@ static void make_band(const void *arg, const tort_band *b, void *room) {
     tort_simd_bounds(NULL, &w.bounds);
     const int64_t together = job->bands.together, work = tort_work(together * length, TORT_LANES, s->positions + 4);
     int64_t count;
-    for (int64_t row = 0; row < b->rows && tort_piece_goes_on(job->call, row / together, work); row += count) {
+    for (int64_t row = 0; row < b->rows && tort_piece_goes_on(job->call, tort_quotient(row, together), work);
+         row += count) {
         uint8_t *y = job->made + (b->n * s->outputs + (b->row + row) * length) * TORT_LANES;
         count = tort_bands_together(&job->bands, b, row);
         w.x = (const float *)b->x + row * b->row_step;

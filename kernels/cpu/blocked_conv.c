@@ -352,8 +352,8 @@ static void ask_ahead(const filters *f, tort_blocked_tile *tile) {
 
 /* Makes `pixels` pixels of a row, in tiles of about equal size. */
 static void make_row(const conv_job *job, const filters *f, tort_blocked_tile *tile, int64_t pixels) {
-    const int64_t tiles = (pixels + job->simd->blocked_pixels - 1) / job->simd->blocked_pixels;
-    const int64_t size = pixels / tiles, larger = pixels % tiles;
+    const int64_t max = job->simd->blocked_pixels, tiles = tort_quotient(pixels + max - 1, max);
+    const int64_t size = tort_quotient(pixels, tiles), larger = pixels - size * tiles;
     const int64_t work = tort_work(job->simd->blocked_pixels, f->blocks * TORT_LANES, f->channels);
     for (int64_t i = 0; i < tiles; i++) {
         if (!tort_piece_goes_on(job->bands.call, i, work)) return;
@@ -419,7 +419,8 @@ static void make_band(const conv_job *job, const tort_band *b, const filters *f,
     const int64_t together = job->bands.together;
     const int64_t work = tort_work(together * length, f->blocks * TORT_LANES, f->channels);
     int64_t count;
-    for (int64_t row = 0; row < b->rows && tort_piece_goes_on(job->bands.call, row / together, work); row += count) {
+    for (int64_t row = 0; row < b->rows && tort_piece_goes_on(job->bands.call, tort_quotient(row, together), work);
+         row += count) {
         const int64_t here = at + row * length * TORT_LANES;
         count = two && row + 1 < b->rows ? 2 : tort_bands_together(&job->bands, b, row);
         tile.x = (const float *)b->x + row * b->row_step;

@@ -18,6 +18,7 @@ typedef struct window_job {
     const tort_call *call;
     const tort_simd *simd;
     tort_blocked_shape shape;
+    tort_reach whole;           /* outputs of a row whose windows lie within the picture */
     tort_blocked_window window; /* the fields that are the same for all rows */
     void (*loop)(const tort_blocked_window *window);
     tort_type type;              /* of x, the residual and y: float, or a half */
@@ -33,7 +34,6 @@ typedef struct window_job {
     tort_cpu_split split; /* by rows, and by blocks */
 } window_job;
 
-/* Returns the outputs of a row whose windows lie within the picture: from .. to. */
 static tort_reach whole_windows(const tort_blocked_shape *s) {
     const int64_t stride = s->strides[2], end = s->input[2] + s->begin[2] - (s->kernel[2] - 1) * s->dilations[2];
     tort_reach r = {.from = tort_min((s->begin[2] + stride - 1) / stride, s->output[2]),
@@ -64,7 +64,7 @@ static void make_outputs(const window_job *job, const tort_blocked_window *row, 
 /* Makes a row of outputs. */
 static void make_row(const window_job *job, const tort_blocked_window *row) {
     const tort_blocked_shape *s = &job->shape;
-    const tort_reach whole = whole_windows(s);
+    const tort_reach whole = job->whole;
     const int64_t work = tort_work(row->rows, s->kernel[2] + 4, TORT_LANES), end = s->output[2];
     for (int64_t x = 0; x < whole.from && tort_piece_goes_on(job->call, x, work); x++)
         make_outputs(job, row, tort_reach_of(s, 2, x), x, x + 1);
@@ -194,6 +194,7 @@ static bool reserve_halves(const tort_target *target, const tort_sliding *window
 static bool start_window(window_job *job, const tort_call *call, const tort_sliding *window, void *buffers) {
     const tort_cpu_device *device = call->device;
     tort_blocked_shape_init(&job->shape, window);
+    job->whole = whole_windows(&job->shape);
     job->call = call;
     job->simd = device->simd;
     job->buffers = buffers;

@@ -11,9 +11,9 @@ suite=release
 unset MAKEFLAGS MAKELEVEL MFLAGS # of the make that runs this
 version=$(sed -n 's/^#define TORT_VERSION "\(.*\)"/\1/p' runtime/include/tinyort.h)
 
-# release_of FOLDER: in a clone there, compiled from nothing.
+# release_of FOLDER ORIGIN: in a clone there, compiled from nothing. The second is a clone of the first: the same commit.
 release_of() {
-    mkdir -p "$(dirname "$scratch/$1")" && git clone -q . "$scratch/$1" && "$MAKE" -s -C "$scratch/$1" VENV="$(dirname "$(dirname "$PYTHON")")" CCACHE= TARGETS="$targets" release
+    mkdir -p "$(dirname "$scratch/$1")" && git clone -q "$2" "$scratch/$1" && "$MAKE" -s -C "$scratch/$1" VENV="$(dirname "$(dirname "$PYTHON")")" CCACHE= TARGETS="$targets" release
 }
 as_another_builder() { (umask 077 && export TZ=Asia/Tokyo LC_ALL=C.UTF-8 CFLAGS= && release_of "$1"); }
 files=$scratch/first/build/release/tinyort-$version
@@ -38,8 +38,8 @@ wheel_runs() {
         "$scratch/venv/bin/python" -c "import tinyort; print(tinyort.InferenceSession('models/digits.onnx').get_inputs()[0].name)"
 }
 
-check "a release" release_of first
-check "one of another builder" as_another_builder "another/builder"
+check "a release" release_of first .
+check "one of another builder" as_another_builder another/builder "$scratch/first"
 check "both are the same bytes" same_bytes
 for file in "tinyort-$version.tar.gz" "tinyort_${version}_$(dpkg --print-architecture).deb" "tinyort-$version.spdx.json" SHA256SUMS; do check "it has $file" has "$file"; done
 check "its checksums hold" sums_hold
