@@ -2,7 +2,7 @@
 # Installs what tinyort's build and tests need and this machine lacks: Debian packages (as root, or through sudo) and a Python
 # environment from PyPI. The only place that knows package names. Silent and quick when all is there.
 #
-#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format, fuzz, analyze, cuda_aarch64, qemu, embed, systems, container, deb, browser, cmake; of library, regex,
+#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format, fuzz, analyze, cuda_aarch64, qemu, embed, systems, container, deb, browser, cmake; of library, python, regex,
 #                               pictures and cache, which a build can do without; of the targets of the Makefile (x86_64-linux-musl ...); --check only
 #                               says what is missing
 #   setup.sh [--check] sources=DIR  the sources of protobuf-c, cJSON and zlib that Debian's packages are made of, for targets (2 MB)
@@ -81,9 +81,12 @@ needed() {
         echo "program:clang++ clang"
         echo "sanitizers:clang++ libclang-rt-dev"
         echo "tool:llvm-cov llvm"
+        needed python
+        echo "locale:tr_TR locales"
+        ;;
+    python)
         echo "python:ensurepip python3-venv"
         echo "python-headers: python3-dev"
-        echo "locale:tr_TR locales"
         ;;
     cuda)
         echo "program:g++ g++"
@@ -152,7 +155,7 @@ needed() {
         ;;
     deb) echo "program:dpkg-shlibdeps dpkg-dev" ;;
     *)
-        echo "setup: unknown set '$1' (library, build, regex, pictures, test, fuzz, analyze, cuda_aarch64, qemu, embed, systems, container, deb, browser, cmake, cuda, format, cache, a target of the Makefile, sources=DIR, venv=DIR, wheel=DIR, clients=DIR, peer=DIR, serve=DIR, page=DIR, conan=DIR, cuda=DIR, toolkit=DIR, disassembler=DIR, sanitizer=FILE)" >&2
+        echo "setup: unknown set '$1' (library, build, regex, pictures, test, python, fuzz, analyze, cuda_aarch64, qemu, embed, systems, container, deb, browser, cmake, cuda, format, cache, a target of the Makefile, sources=DIR, venv=DIR, wheel=DIR, clients=DIR, peer=DIR, serve=DIR, page=DIR, conan=DIR, cuda=DIR, toolkit=DIR, disassembler=DIR, sanitizer=FILE)" >&2
         exit 2
         ;;
     esac
