@@ -34,11 +34,10 @@ def environment(scratch, clone):
     return kept | {"STAND_IN": str(scratch), "CONAN_HOME": f"{scratch}/conan", "CCACHE_BASEDIR": str(clone), "CMAKE_C_COMPILER_LAUNCHER": os.environ.get("CCACHE", "")}
 
 
-def run(name, block, scratch):
+def run(block, scratch):
     """What is wrong with a block, or None."""
     if len(block.splitlines()) > LINES:
         return f"{len(block.splitlines())} lines, more than {LINES}"
-    shutil.rmtree(scratch, ignore_errors=True)
     clone = scratch / "tinyort"  # always here, for ccache
     subprocess.run(["git", "clone", "-q", ".", clone], check=True)
     done = subprocess.run(["sh", "-euc", block], cwd=clone, env=environment(scratch, clone), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -52,7 +51,8 @@ def main():
     scratch, chosen = Path(sys.argv[1]).resolve(), sys.argv[2:] or BLOCKS
     found, failed, skipped = blocks(), 0, 0
     for name in chosen:
-        wrong = run(name, found[name], scratch) if name in found else f"{PAGE} has no such block"
+        shutil.rmtree(scratch, ignore_errors=True)
+        wrong = run(found[name], scratch) if name in found else f"{PAGE} has no such block"
         failed += wrong is not None
         if wrong:
             print(f"FAILED {name}: {wrong}")
