@@ -24,8 +24,9 @@ CC_aarch64-linux-musl := aarch64-linux-gnu-gcc -specs=/usr/lib/aarch64-linux-mus
 LDFLAGS_aarch64-linux-musl := -static
 EMULATOR_aarch64-linux-musl := qemu-aarch64
 
+# Where libc6:arm64 is installed too, the loader would take its C library.
 CC_aarch64-linux-gnu := aarch64-linux-gnu-gcc
-EMULATOR_aarch64-linux-gnu := qemu-aarch64 -L /usr/aarch64-linux-gnu
+EMULATOR_aarch64-linux-gnu := qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib
 
 CC_arm-linux-gnueabihf := arm-linux-gnueabihf-gcc
 DEFINES_arm-linux-gnueabihf := -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64
@@ -329,7 +330,7 @@ EXTRA_SHARED := $(BUILD)/libtinyort_extra.so
 # ---- what can be made -------------------------------------------------------------------------------------------------
 
 # What a build needs, as .ci/setup.sh names it.
-BUILD_SETS := $(or $(TARGET),build $(if $(HAS_PICTURES),pictures) $(if $(HAS_REGEX),regex))
+BUILD_SETS := $(or $(TARGET),$(if $(filter install-library,$(MAKECMDGOALS)),library,build) $(if $(HAS_PICTURES),pictures) $(if $(HAS_REGEX),regex))
 
 # demo and test build on every processor, unless the user's make has a -j of its own.
 PARALLEL = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -445,11 +446,10 @@ PROVIDER_HEADERS := $(patsubst %,runtime/include/%.h,tinyort tinyort_report prov
 EXAMPLES := $(wildcard tests/install/examples/*)
 EXAMPLE_FILES := models/digits.onnx $(foreach file,onnx_bytes fake_provider layouts/channels_provider segments/engine_provider,tests/$(file).c tests/$(file).h)
 INSTALL_EXAMPLES = $(DESTDIR)$(PREFIX)/share/doc/tinyort/examples
-.PHONY: install uninstall
-## Install under PREFIX (default /usr/local); DESTDIR is put before it.
-install: all $(RUN_TINYORT)
-	install -d $(DESTDIR)$(PREFIX)/bin $(INSTALL_LIB)/pkgconfig $(INSTALL_LIB)/cmake/tinyort $(INSTALL_LIB)/tinyort $(INSTALL_INCLUDE)
-	install -m 755 $(TINYORT) $(DESTDIR)$(PREFIX)/bin/tinyort
+.PHONY: install install-library uninstall
+## Install the libraries with their headers and examples, without the command line, which needs cJSON and zlib.
+install-library: $(LIBRARY) $(CUDA_LIBRARY) $(SHARED) $(EXTRA_LIBRARY) $(EXTRA_SHARED) $(PKGCONFIG)
+	install -d $(INSTALL_LIB)/pkgconfig $(INSTALL_LIB)/cmake/tinyort $(INSTALL_LIB)/tinyort $(INSTALL_INCLUDE)
 	install -m 644 $(LIBRARY) $(INSTALL_LIB)/libtinyort.a
 	$(if $(CUDA_LIBRARY),install -m 644 $(CUDA_LIBRARY) $(INSTALL_LIB)/libtinyort_cuda.a)
 	install -m 755 $(SHARED) $(INSTALL_LIB)/libtinyort.so.$(VERSION)
@@ -475,6 +475,9 @@ install: all $(RUN_TINYORT)
 	for header in $(PROVIDER_HEADERS); do install -D -m 644 $$header $(INSTALL_INCLUDE)/tinyort/$$header || exit 1; done
 	install -d $(INSTALL_EXAMPLES) && install -m 644 $(EXAMPLES) $(INSTALL_EXAMPLES)
 	for file in $(EXAMPLE_FILES); do install -D -m 644 $$file $(INSTALL_EXAMPLES)/$$file || exit 1; done
+## Install under PREFIX (default /usr/local); DESTDIR is put before it.
+install: all install-library $(RUN_TINYORT)
+	install -D -m 755 $(TINYORT) $(DESTDIR)$(PREFIX)/bin/tinyort
 	if $(RUN_TINYORT) version > /dev/null; then \
 	    install -d $(dir $(MAN_PAGE) $(COMPLETIONS)) && .ci/pages.sh $(RUN_TINYORT) man > $(MAN_PAGE) && \
 	    .ci/pages.sh $(RUN_TINYORT) bash > $(word 1,$(COMPLETIONS)) && .ci/pages.sh $(RUN_TINYORT) zsh > $(word 2,$(COMPLETIONS)) && \

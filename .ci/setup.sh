@@ -2,7 +2,7 @@
 # Installs what tinyort's build and tests need and this machine lacks: Debian packages (as root, or through sudo) and a Python
 # environment from PyPI. The only place that knows package names. Silent and quick when all is there.
 #
-#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format, fuzz, analyze, cuda_aarch64, qemu, embed, systems, deb, browser, cmake; of regex,
+#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format, fuzz, analyze, cuda_aarch64, qemu, embed, systems, container, deb, browser, cmake; of library, python, regex,
 #                               pictures and cache, which a build can do without; of the targets of the Makefile (x86_64-linux-musl ...); --check only
 #                               says what is missing
 #   setup.sh [--check] sources=DIR  the sources of protobuf-c, cJSON and zlib that Debian's packages are made of, for targets (2 MB)
@@ -13,6 +13,7 @@
 #   setup.sh peer=DIR           OpenVINO in an environment that is there, for make bench PEER=openvino (60 MB)
 #   setup.sh serve=DIR          one with Ray, for tinyort.serve (900 MB)
 #   setup.sh page=DIR           one with Selenium, which drives a browser
+#   setup.sh conan=DIR          one with Conan, which makes packages of C libraries
 #   setup.sh cuda=DIR           NVIDIA's compiler, headers and static cudart in DIR (300 MB), and what they need from Debian
 #   setup.sh toolkit=DIR        what nvcc 13 (NVCC) compiles with for CUDA 12, or for another machine: DIR is named cuda12-x86_64, cuda12-aarch64
 #                               or cuda13-aarch64. It has NVIDIA's headers and cudart of that CUDA and machine, and for CUDA 12 its ptxas (140 MB)
@@ -39,6 +40,7 @@ sentence-transformers==5.1.2"
 PEER_PACKAGE="openvino==2026.4.1"
 SERVE_PACKAGES="ray[serve,data]==2.60.0 numpy==2.4.6 onnx==1.23.2 onnxruntime==1.31.1 pytest==9.2.0"
 PAGE_PACKAGES="selenium==4.51.0"
+CONAN_PACKAGES="conan==2.34.0"
 CUDA_PACKAGES="cuda-toolkit[nvcc,cudart,cccl]==13.0.*"
 CUDART_12="nvidia-cuda-runtime-cu12==12.9.*" PTXAS_12="nvidia-cuda-nvcc-cu12==12.9.*" # of 12.9: the first that knows all of CUDA 12's GPUs
 CUDART_13="nvidia-cuda-runtime==13.0.*"
@@ -53,9 +55,12 @@ SOURCE_PACKAGES="4cc4facd508172f3e0a4d3a8736225d472418aee35b4ad053384b137b220339
 # What shows that a package is there (a header found by the compiler, a program on PATH, ...), and the package.
 needed() {
     case $1 in
-    build)
+    library)
         echo "header:protobuf-c/protobuf-c.h libprotobuf-c-dev"
         echo "program:protoc-c protobuf-c-compiler"
+        ;;
+    build)
+        needed library
         echo "header:zlib.h zlib1g-dev"
         echo "header:cjson/cJSON.h libcjson-dev"
         ;;
@@ -76,9 +81,12 @@ needed() {
         echo "program:clang++ clang"
         echo "sanitizers:clang++ libclang-rt-dev"
         echo "tool:llvm-cov llvm"
+        needed python
+        echo "locale:tr_TR locales"
+        ;;
+    python)
         echo "python:ensurepip python3-venv"
         echo "python-headers: python3-dev"
-        echo "locale:tr_TR locales"
         ;;
     cuda)
         echo "program:g++ g++"
@@ -141,9 +149,13 @@ needed() {
     cache) echo "program:ccache ccache" ;;
     qemu) echo "program:qemu-x86_64 qemu-user" ;;
     systems) echo "program:debootstrap debootstrap" ;;
+    container)
+        needed systems
+        echo "program:buildah buildah"
+        ;;
     deb) echo "program:dpkg-shlibdeps dpkg-dev" ;;
     *)
-        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, analyze, cuda_aarch64, qemu, embed, systems, deb, browser, cmake, cuda, format, cache, a target of the Makefile, sources=DIR, venv=DIR, wheel=DIR, clients=DIR, peer=DIR, serve=DIR, page=DIR, cuda=DIR, toolkit=DIR, disassembler=DIR, sanitizer=FILE)" >&2
+        echo "setup: unknown set '$1' (library, build, regex, pictures, test, python, fuzz, analyze, cuda_aarch64, qemu, embed, systems, container, deb, browser, cmake, cuda, format, cache, a target of the Makefile, sources=DIR, venv=DIR, wheel=DIR, clients=DIR, peer=DIR, serve=DIR, page=DIR, conan=DIR, cuda=DIR, toolkit=DIR, disassembler=DIR, sanitizer=FILE)" >&2
         exit 2
         ;;
     esac
@@ -234,6 +246,7 @@ make_pins() {
     $pin clients $CLIENTS_NEED
     $pin serve $SERVE_PACKAGES
     $pin page $PAGE_PACKAGES
+    $pin conan $CONAN_PACKAGES
 }
 
 # install_client DIR CLIENT [PACKAGE...]
@@ -320,6 +333,7 @@ has_sources() {
 # fetch_sources DIR: apt's helper knows the proxies of this machine, and holds what comes against the checksum.
 fetch_sources() {
     has_sources "$1" && return
+    command -v bzip2 > /dev/null || install_packages bzip2
     echo "setup: fetching the sources of Debian's packages protobuf-c, cjson and zlib into $1"
     rm -rf "$1.part"
     mkdir -p "$1.part" "$1"
@@ -361,6 +375,7 @@ for argument in "$@"; do
     peer=*) install_client "${argument#peer=}" $PEER_PACKAGE ;;
     serve=*) make_venv "${argument#serve=}" serve $SERVE_PACKAGES ;;
     page=*) make_venv "${argument#page=}" page $PAGE_PACKAGES ;;
+    conan=*) make_venv "${argument#conan=}" conan $CONAN_PACKAGES ;;
     pins) make_pins ;;
     cuda=*) fetch "${argument#cuda=}" "$CUDA_PACKAGES" ;;
     toolkit=*) make_toolkit "${argument#toolkit=}" ;;

@@ -5,8 +5,8 @@ The data is the digits set that scikit-learn carries (1,797 real pictures from t
 judged by ONNX's reference evaluator, is written into the model's metadata as `held_back_accuracy`.
 
 Writes beside itself: digits.onnx, digits.labels.txt, and pictures/0.png to 9.png, the first held-back picture of each digit,
-8x8 pixels as in the data, grey levels 0..16 stretched to 0..255. The model's input is `image`, float [N, 1, 8, 8] in 0..1,
-1 is ink; the output `probabilities` is [N, 10].
+8x8 pixels as in the data, grey levels 0..16 stretched to 0..255; pictures/7.npy is the seven for programs that read no pictures.
+The model's input is `image`, float [N, 1, 8, 8] in 0..1, 1 is ink; the output `probabilities` is [N, 10].
 
 Needs numpy, scikit-learn and onnx. Seeded: the same machine gives the same bytes; another BLAS may round otherwise.
 """
@@ -227,6 +227,8 @@ def main():
     for digit in range(10):
         first = held_back[np.flatnonzero(held_back_labels == digit)[0], 0]
         write_png(folder / "pictures" / f"{digit}.png", np.rint(first * 255))
+        if digit == 7:
+            np.save(folder / "pictures/7.npy", first[np.newaxis, np.newaxis])
 
 
 if __name__ == "__main__":
