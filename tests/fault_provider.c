@@ -82,7 +82,8 @@ static bool due(int *countdown) {
 
 static void *fault_alloc(void *device, size_t bytes) {
     fault_device *fault = device;
-    if (due(&fault->alloc) || bytes > (size_t)1 << 40) return NULL;
+    const uint64_t too_many = (uint64_t)1 << 40;
+    if (due(&fault->alloc) || bytes > too_many) return NULL;
     void *ptr =
         aligned_alloc(TORT_DEVICE_ALIGN, (bytes + TORT_DEVICE_ALIGN - 1) / TORT_DEVICE_ALIGN * TORT_DEVICE_ALIGN);
     fault->live += ptr != NULL;

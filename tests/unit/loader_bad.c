@@ -70,7 +70,7 @@ static void mutate(uint8_t *bytes, size_t size, uint64_t *random) {
     static const uint8_t interesting[] = {0, 1, 0x7f, 0x80, 0xff, 0xfe, 8, 10, 0x12};
     uint64_t changes = 1 + next_random(random) % 4;
     for (uint64_t i = 0; i < changes; i++) {
-        size_t at = next_random(random) % size;
+        size_t at = (size_t)(next_random(random) % size);
         switch (next_random(random) % 4) {
         case 0: bytes[at] = (uint8_t)next_random(random); break;
         case 1: bytes[at] = interesting[next_random(random) % sizeof interesting]; break;

@@ -127,7 +127,7 @@ static int give_zeros(void *ud, const char *location, uint64_t offset, uint64_t 
     (void)ud;
     (void)location;
     (void)offset;
-    memset(dst, 0, length);
+    memset(dst, 0, (size_t)length);
     return 0;
 }
 

@@ -188,7 +188,7 @@ static void everything(onnx_bytes *b) {
 
 static int give_nothing(void *ud, const char *location, uint64_t offset, uint64_t length, void *dst) {
     (void)ud, (void)location, (void)offset;
-    memset(dst, 0, length);
+    memset(dst, 0, (size_t)length);
     return 0;
 }
 

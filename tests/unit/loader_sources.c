@@ -188,7 +188,7 @@ Test(loader_sources, an_empty_file_that_is_to_be_mapped, .init = make_folder, .f
 
 static int give_zeros(void *ud, const char *location, uint64_t offset, uint64_t length, void *dst) {
     (void)ud, (void)location, (void)offset;
-    memset(dst, 0, length);
+    memset(dst, 0, (size_t)length);
     return 0;
 }
 
@@ -280,7 +280,7 @@ typedef struct long_model {
 
 static int read_long(void *ud, uint64_t offset, uint64_t length, void *dst) {
     long_model *from = ud;
-    memset(dst, 0, length);
+    memset(dst, 0, (size_t)length);
     if (offset < from->bytes.size) {
         const uint64_t left = from->bytes.size - offset;
         memcpy(dst, from->bytes.data + offset, (size_t)(length < left ? length : left));

@@ -308,7 +308,7 @@ static int give_ascending(void *ud, const char *location, uint64_t offset, uint6
     const int64_t indices[] = {0, 2, 4};
     int *left = ud;
     (void)offset;
-    memset(dst, 7, length);
+    memset(dst, 7, (size_t)length);
     if (strcmp(location, "indices") == 0) memcpy(dst, indices, sizeof indices);
     return --*left < 0;
 }
@@ -533,7 +533,7 @@ Test(loader_external, a_large_graph_in_a_file, .init = make_folder, .fini = remo
 
 static int give(void *ud, const char *location, uint64_t offset, uint64_t length, void *dst) {
     if (strcmp(location, "w.bin") != 0 || offset + length > sizeof numbers) return -1;
-    memcpy(dst, (const char *)ud + offset, length);
+    memcpy(dst, (const char *)ud + offset, (size_t)length);
     return 0;
 }
 

@@ -63,7 +63,8 @@ Test(types, counts_are_checked) {
     tort_tensor huge = {.type = TORT_INT4, .rank = 3, .dims = {(int64_t)1 << 40, (int64_t)1 << 40, 0}};
     cr_assert_not(tort_tensor_count(&huge, &count));
     tort_tensor largest = {.type = TORT_INT4, .rank = 1, .dims = {INT64_MAX}};
-    cr_assert(tort_tensor_bytes(&largest, &bytes) && bytes == (size_t)1 << 62);
+    const bool fits = sizeof bytes > 4; /* 2^62 bytes */
+    cr_assert(tort_tensor_bytes(&largest, &bytes) == fits && (!fits || (uint64_t)bytes >> 62 == 1));
     largest.type = TORT_DOUBLE;
     cr_assert_not(tort_tensor_bytes(&largest, &bytes));
     tort_tensor ranked = {.type = TORT_INT4, .rank = TORT_MAX_RANK + 1};
