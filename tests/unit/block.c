@@ -65,7 +65,7 @@ static tort_env env_in(void *memory, size_t bytes) {
 }
 
 Test(block, pieces_stay_apart_and_what_is_freed_is_used_again) {
-    unsigned char *memory = malloc(BLOCK);
+    unsigned char *memory = aligned_alloc(16, BLOCK);
     cr_assert(memory);
     for (uint32_t seed = 1; seed <= 3; seed++) {
         const tort_env env = env_in(memory, BLOCK);
@@ -81,7 +81,7 @@ Test(block, pieces_stay_apart_and_what_is_freed_is_used_again) {
 
 /* The same steps in a block of as much as was needed at most refuse nothing; in a smaller one they do. */
 Test(block, what_was_needed_is_enough) {
-    unsigned char *memory = malloc(16 * BLOCK);
+    unsigned char *memory = aligned_alloc(16, 16 * BLOCK);
     cr_assert(memory);
     for (uint32_t seed = 1; seed <= 3; seed++) {
         const tort_env large = env_in(memory, 16 * BLOCK);
@@ -132,10 +132,10 @@ static tort_status run(tort_context *context, int64_t elements, tort_error *erro
 
 /* The whole life of a session in one block, which ends where it ends: the sanitizers see what leaves it. */
 static tort_status live_in(size_t bytes, const setting *s, tort_error *error) {
-    void *memory = malloc(bytes);
+    void *memory = NULL;
     tort_session *session = NULL;
     tort_context *contexts[4] = {NULL};
-    cr_assert(memory);
+    cr_assert(posix_memalign(&memory, 16, bytes) == 0);
     tort_env env = env_in(memory, bytes);
     tort_status status = tort_session_create(&env, s->model, &s->options, &session, error);
     for (int32_t i = 0; !status && i < s->contexts; i++) status = tort_context_create(session, &contexts[i], error);

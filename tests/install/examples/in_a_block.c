@@ -33,7 +33,7 @@ int main(void) {
     const tort_session_options options = {.struct_size = sizeof options, .symbols = &one, .symbol_count = 1};
     tort_status status = tort_model_load(NULL, "models/digits.onnx", NULL, &model, &error);
     if (!status) status = tort_session_bytes(NULL, model, &options, 1, &bytes, &error);
-    void *memory = malloc(bytes); /* a real one has it from its linker script */
+    void *memory = aligned_alloc(16, (bytes + 15) / 16 * 16); /* a real one has it from its linker script */
     if (!status) status = use(model, &options, memory, bytes, &error);
     if (status) printf("%s: %s\n", tort_status_name(status), error.msg);
     const bool smaller_fails = !status && use(model, &options, memory, bytes - 1, &error) == TORT_E_MEMORY;
