@@ -381,7 +381,7 @@ test-all: test-setup
 
 .PHONY: test-setup
 test-setup:
-	@.ci/setup.sh $(BUILD_SETS) test cmake
+	@.ci/setup.sh $(BUILD_SETS) test cmake arm-linux-gnueabihf sources=build/sources
 	@.ci/setup.sh venv=$(VENV)
 
 # A make of its own, because which runners there are can depend on what the set-up has just installed. First all is built, on
