@@ -39,8 +39,10 @@ TARGETS := $(patsubst CC_%,%,$(filter CC_%,$(.VARIABLES)))
 ifneq ($(TARGET),)
 $(if $(filter $(TARGET),$(TARGETS)),,$(error TARGET=$(TARGET): expected one of $(sort $(TARGETS))))
 CC := $(CC_$(TARGET))
-AR := $(patsubst %gcc,%ar,$(filter %-linux-gnu-gcc %-gnueabihf-gcc,$(firstword $(CC))))
-AR := $(or $(AR),ar)
+TOOLS := $(patsubst %gcc,%,$(filter-out musl-gcc,$(firstword $(CC))))
+AR := $(TOOLS)ar
+LD := $(TOOLS)ld
+OBJCOPY := $(TOOLS)objcopy
 BUILD ?= build/$(TARGET)
 CUDA ?= 0
 PICTURES ?= 0
@@ -55,6 +57,7 @@ VENV ?= build/venv
 OPT ?= -O3 -g1
 SANITIZE ?=
 OBJCOPY ?= objcopy
+STRIP := $(TOOLS)strip
 PROFILE ?=
 # What was compiled before, in this checkout or another one, is copied; for ccache the headers that the compiler names tell
 # whether it still holds (a pass of the preprocessor would take longer). A CC of the user's may have ccache already.
@@ -354,7 +357,7 @@ all: $(TINYORT) $(LIBRARY) $(CUDA_LIBRARY) $(SHARED) $(EXTRA_LIBRARY) $(EXTRA_SH
 .PHONY: setup
 ## Install what building, testing and formatting need: Debian packages, and Python packages into build/venv.
 setup:
-	@.ci/setup.sh $(if $(TARGET),$(TARGET),$(BUILD_SETS) test cmake format cache)
+	@.ci/setup.sh $(BUILD_SETS) $(if $(TARGET),,test cmake format cache)
 	@.ci/setup.sh $(if $(SOURCES),sources=$(SOURCES)) venv=$(VENV)
 
 .PHONY: demo
@@ -446,7 +449,7 @@ PROVIDER_HEADERS := $(patsubst %,runtime/include/%.h,tinyort tinyort_report prov
 EXAMPLES := $(wildcard tests/install/examples/*)
 EXAMPLE_FILES := models/digits.onnx $(foreach file,onnx_bytes fake_provider layouts/channels_provider segments/engine_provider,tests/$(file).c tests/$(file).h)
 INSTALL_EXAMPLES = $(DESTDIR)$(PREFIX)/share/doc/tinyort/examples
-.PHONY: install install-library uninstall
+.PHONY: install install-library install-strip uninstall
 ## Install the libraries with their headers and examples, without the command line, which needs cJSON and zlib.
 install-library: $(LIBRARY) $(CUDA_LIBRARY) $(SHARED) $(EXTRA_LIBRARY) $(EXTRA_SHARED) $(PKGCONFIG)
 	install -d $(INSTALL_LIB)/pkgconfig $(INSTALL_LIB)/cmake/tinyort $(INSTALL_LIB)/tinyort $(INSTALL_INCLUDE)
@@ -483,6 +486,10 @@ install: all install-library $(RUN_TINYORT)
 	    .ci/pages.sh $(RUN_TINYORT) bash > $(word 1,$(COMPLETIONS)) && .ci/pages.sh $(RUN_TINYORT) zsh > $(word 2,$(COMPLETIONS)) && \
 	    .ci/pages.sh $(RUN_TINYORT) fish > $(word 3,$(COMPLETIONS)); \
 	else echo "install: $(TINYORT) does not start here, so there are no manual page and no completions"; fi
+## Install, and leave out what debuggers alone read.
+install-strip: install
+	$(STRIP) --strip-unneeded $(DESTDIR)$(PREFIX)/bin/tinyort $(INSTALL_LIB)/*.so.$(VERSION)
+	$(STRIP) --strip-debug $(INSTALL_LIB)/*.a
 ## Remove what install put under PREFIX.
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/tinyort $(INSTALL_LIB)/libtinyort.a $(INSTALL_LIB)/libtinyort_cuda.a $(INSTALL_LIB)/libtinyort.so*

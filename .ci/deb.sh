@@ -10,10 +10,8 @@ rm -rf "$1"
 folder=$(mkdir -p "$1" && cd "$1" && pwd)
 root=$folder/debian/tinyort share=$folder/debian/tinyort/usr/share
 mkdir -p "$root/DEBIAN"
-"$MAKE" --no-print-directory install DESTDIR="$root" PREFIX=/usr > "$folder/log" || { cat "$folder/log" >&2; exit 1; }
+"$MAKE" --no-print-directory install-strip DESTDIR="$root" PREFIX=/usr > "$folder/log" || { cat "$folder/log" >&2; exit 1; }
 
-strip --strip-unneeded "$root/usr/bin/tinyort" "$root"/usr/lib/*.so."$version"
-strip --strip-debug "$root"/usr/lib/*.a
 gzip -9n "$share/man/man1/tinyort.1"
 mv "$share/zsh/site-functions" "$share/zsh/vendor-completions" # where Debian's zsh looks
 install -D -m 644 LICENSE "$share/doc/tinyort/copyright"

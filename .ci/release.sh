@@ -39,11 +39,7 @@ for target in "$@"; do
     .ci/setup.sh "$target"
     stage=$folder/stage/tinyort-$version-$target
     rm -rf "$stage"
-    make_in_source TARGET="$target" DESTDIR="$stage" PREFIX= install
-    strip=$(command -v "${target%%-*}-linux-gnu-strip" || command -v "$target-strip" || echo strip)
-    case $target in x86_64-*) strip=strip ;; esac
-    "$strip" --strip-unneeded "$stage/bin/tinyort" "$stage"/lib/*.so."$version"
-    "$strip" --strip-debug "$stage"/lib/*.a
+    make_in_source TARGET="$target" DESTDIR="$stage" PREFIX= install-strip
     cp LICENSE "$stage"
     tar -C "$folder/stage" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -cf "$out/tinyort-$version-$target.tar" "tinyort-$version-$target"
     gzip -9n "$out/tinyort-$version-$target.tar"

@@ -7,29 +7,34 @@ checksum; relations say what was compiled into it. Licences are those that the p
 import datetime
 import hashlib
 import json
+import re
+import subprocess
 import sys
 from pathlib import Path
 
-# Name, version, SPDX licence, where it comes from: sources that .ci/setup.sh fetches, and what Debian's compilers link.
-PARTS = {
-    "protobuf-c": ("1.4.1", "BSD-2-Clause", "https://github.com/protobuf-c/protobuf-c"),
-    "cJSON": ("1.7.15", "MIT", "https://github.com/DaveGamble/cJSON"),
-    "zlib": ("1.2.13", "Zlib", "https://zlib.net"),
-    "musl": ("1.2.3", "MIT", "https://musl.libc.org"),
-    "libgcc": ("12.2.0", "GPL-3.0-or-later WITH GCC-exception-3.1", "https://gcc.gnu.org"),
-}
+
+def words_of(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def parts():
+    """{name: (version, SPDX licence, where it comes from)} of what may be compiled in: the sources that setup.sh fetches, and what Debian's compilers link."""
+    fetched = dict(re.findall(r"/([a-z-]+)_([0-9.]+)\.[a-z]", Path(__file__).with_name("setup.sh").read_text()))
+    return {
+        "protobuf-c": (fetched["protobuf-c"], "BSD-2-Clause", "https://github.com/protobuf-c/protobuf-c"),
+        "cJSON": (fetched["cjson"], "MIT", "https://github.com/DaveGamble/cJSON"),
+        "zlib": (fetched["zlib"], "Zlib", "https://zlib.net"),
+        "musl": (words_of("dpkg-query", "-W", "-f", "${source:Upstream-Version} ", "musl-dev").split()[0], "MIT", "https://musl.libc.org"),
+        "libgcc": (words_of("gcc", "-dumpfullversion"), "GPL-3.0-or-later WITH GCC-exception-3.1", "https://gcc.gnu.org"),
+    }
 
 
 def parts_of(name):
     """What a file has in it beside tinyort, by its name."""
-    if name.endswith(".deb"):
-        return ["protobuf-c", "libgcc"]  # the program; the libraries need Debian's packages
-    if name.endswith(".whl"):
+    if name.endswith((".deb", ".whl")):  # of the deb the program; its libraries need Debian's packages
         return ["protobuf-c", "libgcc"]
-    if name.endswith("-musl.tar.gz"):
-        return list(PARTS)
     if "-linux-" in name:
-        return ["protobuf-c", "cJSON", "zlib", "libgcc"]
+        return ["protobuf-c", "cJSON", "zlib", "libgcc"] + (["musl"] if "-musl" in name else [])
     return []
 
 
@@ -46,7 +51,7 @@ def main():
     folder, version, seconds, commit = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
     time = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     packages = [package("tinyort", "tinyort", version, "MIT", "NOASSERTION", comment=f"commit {commit}")]
-    packages += [package(f"Part-{name}", name, *row) for name, row in PARTS.items()]
+    packages += [package(f"Part-{name}", name, *row) for name, row in parts().items()]
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", "SPDXRef-tinyort")]
     for file in sorted(folder.iterdir()):
         if file.suffix == ".json" or file.name == "SHA256SUMS":

@@ -15,7 +15,7 @@ version=$(sed -n 's/^#define TORT_VERSION "\(.*\)"/\1/p' runtime/include/tinyort
 release_of() {
     mkdir -p "$(dirname "$scratch/$1")" && git clone -q "$2" "$scratch/$1" && "$MAKE" -s -C "$scratch/$1" VENV="$(dirname "$(dirname "$PYTHON")")" CCACHE= TARGETS="$targets" release
 }
-as_another_builder() { (umask 077 && export TZ=Asia/Tokyo LC_ALL=C.UTF-8 CFLAGS= && release_of "$1"); }
+as_another_builder() { (umask 077 && export TZ=Asia/Tokyo LC_ALL=C.UTF-8 CFLAGS= && release_of "$1" "$2"); }
 files=$scratch/first/build/release/tinyort-$version
 same_bytes() { diff -r "$files" "$scratch/another/builder/build/release/tinyort-$version"; }
 has() { [ -f "$files/$1" ] || { ls "$files"; false; }; }
@@ -29,8 +29,8 @@ lists_every_file() {
         grep -q "\"$(sha256sum "$file" | cut -c 1-64)\"" "$files/tinyort-$version.spdx.json" || { echo "not in it: $file"; return 1; }
     done
 }
-# knows_a_seven PROGRAM INPUT
-knows_a_seven() { "$1" run models/digits.onnx --input "$2" --top 1 --labels models/digits.labels.txt | grep ' seven$'; }
+# knows_a_seven PROGRAM
+knows_a_seven() { "$1" run models/digits.onnx --input models/pictures/7.npy --top 1 --labels models/digits.labels.txt | grep ' seven$'; }
 unpack() { mkdir -p "$scratch/$1" && tar -xzf "$files/tinyort-$version-$1.tar.gz" -C "$scratch/$1" --strip-components=1; }
 names_no_folder() { ! grep -c -r -F "$scratch" "$scratch/$1"; }
 wheel_runs() {
@@ -46,12 +46,11 @@ check "its checksums hold" sums_hold
 check "its list of contents is SPDX" is_valid_spdx
 check "and lists every file" lists_every_file
 check "the wheel runs" wheel_runs
-"$PYTHON" -c "import numpy, PIL.Image; numpy.save('$scratch/7.npy', (numpy.asarray(PIL.Image.open('models/pictures/7.png'), numpy.float32) / 255)[None, None])"
 for target in $targets; do
     check "the archive for $target unpacks" unpack "$target"
     for file in bin/tinyort lib/libtinyort.a include/tinyort.h share/man/man1/tinyort.1 LICENSE; do check "it has $file" [ -f "$scratch/$target/$file" ]; done
     check "it names no folder of the builder" names_no_folder "$target"
 done
-check "the static program recognizes a digit" knows_a_seven "$scratch/x86_64-linux-musl/bin/tinyort" "$scratch/7.npy"
+check "the static program recognizes a digit" knows_a_seven "$scratch/x86_64-linux-musl/bin/tinyort"
 echo "release: $passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -48,7 +48,7 @@ endif
 
 AARCH64 := build/aarch64-linux-gnu
 AARCH64_MAKE = $(MAKE) --no-print-directory TARGET=aarch64-linux-gnu BUILD=$(AARCH64)
-AARCH64_CUDA := CUDA=1 LD=aarch64-linux-gnu-ld OBJCOPY=aarch64-linux-gnu-objcopy
+AARCH64_CUDA := CUDA=1
 
 .PHONY: check-sass-aarch64
 ## Hold the machine code for sm_87 and sm_90, as the aarch64 package of CUDA 12 has it, to kernels/cuda/sass_budgets.txt.

@@ -39,44 +39,32 @@ static inline void tort_subnormals_restore(uint64_t mode) {
     __builtin_ia32_ldmxcsr((uint32_t)mode);
 }
 
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) || (defined(__arm__) && defined(__VFP_FP__))
 
+/* Bit 24 of FPCR, or FPSCR, flushes to zero, which is both; NEON of 32 bits always flushes. */
+#ifdef __aarch64__
 #define TORT_ARCHITECTURE "aarch64"
-
-static inline void tort_rest_a_moment(void) {
-    __asm__ volatile("yield");
-}
-
-/* FPCR: flush to zero, which is both. */
-static inline uint64_t tort_subnormals_off(void) {
-    uint64_t mode;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
-    __asm__ volatile("msr fpcr, %0" : : "r"(mode | 1u << 24));
-    return mode;
-}
-
-static inline void tort_subnormals_restore(uint64_t mode) {
-    __asm__ volatile("msr fpcr, %0" : : "r"(mode));
-}
-
-#elif defined(__arm__) && defined(__VFP_FP__)
-
+#define TORT_GET_FLOAT_MODE "mrs %0, fpcr"
+#define TORT_SET_FLOAT_MODE "msr fpcr, %0"
+#else
 #define TORT_ARCHITECTURE "arm"
+#define TORT_GET_FLOAT_MODE "vmrs %0, fpscr"
+#define TORT_SET_FLOAT_MODE "vmsr fpscr, %0"
+#endif
 
 static inline void tort_rest_a_moment(void) {
     __asm__ volatile("yield");
 }
 
-/* FPSCR, as FPCR; NEON's instructions always flush. */
 static inline uint64_t tort_subnormals_off(void) {
-    uint32_t mode;
-    __asm__ volatile("vmrs %0, fpscr" : "=r"(mode));
-    __asm__ volatile("vmsr fpscr, %0" : : "r"(mode | 1u << 24));
+    uintptr_t mode;
+    __asm__ volatile(TORT_GET_FLOAT_MODE : "=r"(mode));
+    __asm__ volatile(TORT_SET_FLOAT_MODE : : "r"(mode | 1u << 24));
     return mode;
 }
 
 static inline void tort_subnormals_restore(uint64_t mode) {
-    __asm__ volatile("vmsr fpscr, %0" : : "r"((uint32_t)mode));
+    __asm__ volatile(TORT_SET_FLOAT_MODE : : "r"((uintptr_t)mode));
 }
 
 #else /* subnormal numbers stay: RISC-V, for one, has no such mode */

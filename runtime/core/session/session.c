@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/core/base/system.h"
 #include "runtime/core/base/hash.h"
+#include "runtime/core/base/system.h"
 #include "runtime/core/graph/text.h"
 #include "runtime/core/lowered/bodies.h"
 #include "runtime/core/lowered/constants.h"
