@@ -40,7 +40,7 @@ for target in "$@"; do
     stage=$folder/stage/tinyort-$version-$target
     rm -rf "$stage"
     make_in_source TARGET="$target" DESTDIR="$stage" PREFIX= install-strip
-    cp LICENSE "$stage"
+    install -m 644 "$source/LICENSE" "$stage"
     tar -C "$folder/stage" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -cf "$out/tinyort-$version-$target.tar" "tinyort-$version-$target"
     gzip -9n "$out/tinyort-$version-$target.tar"
     case $target in
