@@ -1,6 +1,6 @@
 """Runs ONNX's backend cases through `tinyort test` and holds what happens against expected.txt.
 
-Usage: run.py TINYORT FOLDER EXPECTED [--and EXPECTED] [--ep CHAIN] [--kinds K,...] [--without WORD] [--print] [--placement FILE [--write]] [PATTERN...]
+Usage: run.py TINYORT FOLDER EXPECTED [--and EXPECTED] [--ep CHAIN] [--kinds K,...] [--without WORD]... [--print] [--placement FILE [--write]] [PATTERN...]
 FOLDER is what make_cases.py wrote. Cases run in batches, several a process; when a process dies, the case after the last
 one that it reported has crashed, and the rest of the batch is run again. --print shows the outcome of each case in the
 form of the list, for editing it.
@@ -143,7 +143,7 @@ def main():
     parser.add_argument("list")
     parser.add_argument("patterns", nargs="*", help="run only cases whose name contains one of these")
     parser.add_argument("--and", dest="more", help="a second list, for a build of another kind: its lines come last")
-    parser.add_argument("--without", help="leave out cases whose name contains this")
+    parser.add_argument("--without", action="append", default=[], help="leave out cases whose name contains this")
     parser.add_argument("--ep", default="cpu")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--kinds", help="run only these kinds of cases: node,older,simple ...")
@@ -163,8 +163,7 @@ def main():
         cases = [case for case in cases if case["kind"] in options.kinds.split(",")]
     if options.patterns:
         cases = [case for case in cases if any(pattern in case["name"] for pattern in options.patterns)]
-    if options.without:
-        cases = [case for case in cases if options.without not in case["name"]]
+    cases = [case for case in cases if not any(word in case["name"] for word in options.without)]
 
     counts, reasons = Counter(), Counter()
     with ThreadPoolExecutor(options.jobs) as pool:
