@@ -12,7 +12,7 @@
 #include "runtime/include/node.h"
 
 /* Version of this header and provider.h, with which an application that brings operators or providers was compiled. */
-#define TORT_PROVIDER_ABI 22u
+#define TORT_PROVIDER_ABI 23u
 
 /* A node as infer, resolve and a provider's claim see it. An absent input or output has type TORT_UNDEFINED. The
  * contents of an input are known if inputs[i].data (constant, or live) or inputs[i].elements is set. */
@@ -150,6 +150,7 @@ typedef struct tort_call {
     const void *packed;               /* weights packed by the kernel's prepare; NULL: none */
     void *prepared;                   /* result of the kernel's prepare */
     void *fitted;                     /* result of the kernel's fit */
+    void *state;                      /* result of tort_engine.begin */
     const struct tort_kernel *kernel; /* the kernel's row */
     void *device;                     /* result of the provider's open */
     void *stream;                     /* result of the provider's stream.open */

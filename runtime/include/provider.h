@@ -16,11 +16,11 @@ struct tort_device_calls;
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
-typedef struct tort_verdict {
+struct tort_verdict {
     tort_verdict_code code;
     char message[360]; /* found and expected; "" for YES; large enough for a condition's message */
     char cure[160];    /* advice to the user; may be "" */
-} tort_verdict;
+};
 
 TORT_API tort_verdict tort_yes(void);
 TORT_API tort_verdict tort_no(tort_verdict_code code, const char *cure, const char *format, ...)
@@ -230,6 +230,7 @@ typedef struct tort_provider {
      * a plan; `run` runs the result (call->fitted); `unfit` frees it. domain and op
      * are ignored; host_inputs is 0: all inputs are in the provider's memory, and plain. */
     const tort_kernel *segments;
+    const tort_engine *engine; /* beside `segments`: nodes are chosen by the device, and compiled ahead; NULL */
     /* Runs nodes by rows that refuse them for their types (NO_TYPE), as float16 by rows for float; NULL: none.
      * Such a row is asked again as a copy with the functions of this one, which find the original in node->kernel->of
      * and call->kernel->of. In reports `name` is appended to the name of the row. Not for rows that keep more between

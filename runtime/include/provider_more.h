@@ -10,6 +10,7 @@
 #include "runtime/include/op.h"
 
 struct tort_target;
+typedef struct tort_verdict tort_verdict;
 
 /* ---- what is made once a session, and once for some shapes ------------------------------------------------------- */
 
@@ -93,22 +94,88 @@ typedef struct tort_segment_node {
     const void *params; /* for the shapes in `values` */
     const int32_t *inputs, *outputs;
     int32_t attribute_count, input_count, output_count;
+    int32_t opset; /* which the model imports of the operator's domain */
 } tort_segment_node;
 
 /* Nodes that are compiled into one: connected, and without a path between two of them through a node outside. All of
  * their operands are tensors, with shapes that the shapes of the model's inputs determine.
  *
- * The values: first those from outside, which are call->inputs of a run, weights too; then the nodes' outputs. Those
- * that are read outside are call->outputs, in the order of `outputs`; the others exist only if the kernel keeps them,
- * in memory that it requests by `size`. */
+ * The values: first those from outside, which are call->inputs of a run; then, for an engine that compiles ahead
+ * (tort_engine), the constants, which it has taken by then and no run has; for others they are inputs, too. Then the
+ * nodes' outputs. Those that are read outside are call->outputs, in the order of `outputs`; the others exist only if
+ * the kernel keeps them, in memory that it requests by `size`. */
 typedef struct tort_segment_view {
     const tort_segment_node *nodes; /* in topological order */
-    /* In claim, a dimension may be a symbol; in size and fit all are numbers. Data of a constant is available to fit if
-     * the provider's memory is the host's, otherwise only if it is small. */
+    /* In claim and tort_engine, a dimension may be a symbol; in size and fit all are numbers. Data of a constant is
+     * available to tort_engine.compile always, to fit if the provider's memory is the host's, otherwise only if it is
+     * small. */
     const tort_info *values;
-    const int32_t *outputs; /* value numbers, ascending */
-    int32_t node_count, value_count, input_count, output_count;
+    const char *const *names; /* of the values, in the graph; unique in it */
+    const int32_t *outputs;   /* value numbers, ascending */
+    int32_t node_count, value_count, input_count, constant_count, output_count;
+    const struct tort_dims *dims; /* of the symbols: tort_dim_text writes one, as "batch" or "past+1" */
+    /* Upper bounds of symbols, for tort_dim_evaluate; those without one are not in the list. */
+    const struct tort_dim_binding *max;
+    int32_t max_count;
 } tort_segment_view;
+
+/* ---- engines: providers whose device chooses nodes, and compiles them ahead of runs -------------------------------
+ */
+
+/* Arguments and results of choose: all nodes of one graph that a row of the provider claimed for segments. */
+typedef struct tort_choice {
+    const tort_node_view *node; /* node->segment has those nodes, connected or not */
+    const struct tort_target *target;
+    void *device;
+    const tort_env *env;
+    /* To fill, by node: the number of its segment, from 0 on, or -1, as on entry: it is declined. The core makes
+     * several segments of one number where its nodes do not hang together, or depend on each other by way of others. */
+    int32_t *groups;
+    tort_verdict *declined; /* to fill: of all nodes that are */
+    tort_error *error;
+} tort_choice;
+
+/* Arguments and results of compile. */
+typedef struct tort_compiling {
+    const tort_node_view *node; /* node->segment: what is compiled */
+    const struct tort_target *target;
+    void *device;
+    const tort_env *env;
+    struct tort_watch *watch; /* see tort_goes_on: once it says no, compile returns, with any verdict */
+    const void *stored;       /* what `store` gave when a plan was saved, for the same nodes; NULL: nothing */
+    size_t stored_bytes;
+    void *compiled; /* to fill: call->prepared of runs, which `release` of the row frees */
+    uint64_t held;  /* to fill: bytes of memory that the engine keeps for it; 0: unknown */
+    char words[96]; /* to fill: what reports say of the segment, such as its precision; may be "" */
+    tort_error *error;
+} tort_compiling;
+
+/* A line of a segment's profile: time that the engine spent in a part of it in the last run of a state. */
+typedef struct tort_engine_time {
+    char name[64], kind[32]; /* the node and its operator, as the engine names them */
+    uint64_t ns;
+} tort_engine_time;
+
+/* What the device of a provider does, beside the row tort_provider.segments; on an opened device, on one thread at a
+ * time unless said otherwise. Contents of constants are only lent. */
+typedef struct tort_engine {
+    /* NULL: all of them, in one group. An error is a provider that fails, not one that declines. */
+    tort_status (*choose)(tort_choice *choice);
+    /* Compiles a segment once a session, before anything runs. A verdict other than YES has the engine's words: then
+     * its nodes go on along the chain. */
+    tort_verdict (*compile)(tort_compiling *compile);
+    /* Begins and ends what one context has of a segment, call->state of its runs. NULL: nothing. */
+    tort_status (*begin)(void *device, const tort_env *env, void *compiled, void **state, tort_error *error);
+    void (*end)(void *device, const tort_env *env, void *compiled, void *state);
+    /* Gives bytes that stand for the compiled segment in a saved plan, allocated by tort_alloc of env, which the caller
+     * frees; *bytes 0: it cannot be saved. Bytes that come back may be anybody's: compile checks them. NULL: never. */
+    tort_status (*store)(void *device, const tort_env *env, void *compiled, void **data, size_t *bytes,
+                         tort_error *error);
+    /* Writes at most `max` lines of the state's last run; returns how many there are. NULL: none. */
+    int32_t (*times)(void *device, void *compiled, void *state, tort_engine_time *times, int32_t max);
+    /* Ends a run of the state that is in progress, from another thread. NULL: runs cannot be ended. */
+    void (*cancel)(void *device, void *compiled, void *state);
+} tort_engine;
 
 /* ---- layouts: orders of elements other than row-major ------------------------------------------------------------ */
 

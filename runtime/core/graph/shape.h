@@ -107,8 +107,8 @@ typedef struct tort_dim_binding {
 } tort_dim_binding;
 
 /* Evaluates d with these bindings; false if a symbol has none, or on overflow. */
-bool tort_dim_evaluate(const tort_dims *dims, tort_dim d, const tort_dim_binding *bindings, int32_t count,
-                       int64_t *out);
+TORT_API bool tort_dim_evaluate(const tort_dims *dims, tort_dim d, const tort_dim_binding *bindings, int32_t count,
+                                int64_t *out);
 
 /* True if d never shrinks when a symbol grows; false: unknown. */
 bool tort_dim_grows(const tort_dims *dims, tort_dim d);
@@ -121,6 +121,6 @@ bool tort_dim_grows(const tort_dims *dims, tort_dim d);
 bool tort_dims_evaluate(const tort_dims *dims, int64_t *values);
 
 /* Writes text such as "batch*(seq+1)" into the buffer, always NUL-terminated; returns the buffer. */
-const char *tort_dim_text(const tort_dims *dims, tort_dim d, char *buffer, size_t size);
+TORT_API const char *tort_dim_text(const tort_dims *dims, tort_dim d, char *buffer, size_t size);
 
 #endif
