@@ -4,8 +4,8 @@
  * finds such nodes that hang together (a segment) and offers each segment as one node. What the engine accepts it
  * compiles, once for each list of shapes, into a list of instructions; a run goes through the list and allocates
  * nothing. What it refuses goes to the next provider of the chain, with the reason in the report.
- * Read first: tests/fake_provider.c, for what any provider has. Read next: runtime/core/passes/segment.c, which asks
- * this one. */
+ * Read first: tests/fake_provider.c, for what any provider has. Read next: ahead_provider.c, whose device is asked;
+ * runtime/core/passes/segment.c, which asks this one. */
 #include "tests/segments/engine_provider.h"
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
@@ -169,12 +169,12 @@ static const tort_kernel segments = {.name = "compiled",
                                      .unfit = release,
                                      .run = run_segment};
 
-static const tort_kernel *const tables[] = {rows, NULL};
+const tort_kernel *const engine_tables[] = {rows, NULL};
 const tort_provider engine_provider = {.abi = TORT_PROVIDER_ABI,
                                        .name = "engine",
                                        .summary = "for tests: compiles Add, Mul and Relu together",
                                        .host_memory = true,
-                                       .kernels = tables,
+                                       .kernels = engine_tables,
                                        .open = open_engine,
                                        .segments = &segments};
 const tort_provider *const engine_providers[] = {&engine_provider, NULL};

@@ -1,6 +1,5 @@
-/* providers.c - the list of providers of a command line that has the engine of the tests, and one that computes
- * wrongly.
- */
+/* providers.c - the list of providers of a command line that has the engines of the tests, and one that computes
+ * wrongly. */
 #include "ops/ops.h"
 #include "runtime/core/base/build.h"
 #include "runtime/core/lowered/bodies.h"
@@ -30,7 +29,8 @@ static const tort_provider *load_wrong(tort_condition *condition) {
 static const tort_provider wrong_engine = {
     .abi = TORT_PROVIDER_ABI, .name = "wrong", .summary = "for tests: an engine with a bug", .load = load_wrong};
 
-static const tort_provider *const providers[] = {&engine_provider, &wrong_engine, &tort_provider_cpu, NULL};
+static const tort_provider *const providers[] = {&engine_provider, &ahead_provider, &wrong_engine, &tort_provider_cpu,
+                                                 NULL};
 
 const struct tort_build tort_build = {.families = tort_op_families,
                                       .patterns = tort_pattern_tables,

@@ -1,4 +1,4 @@
-"""What a user sees of segments, on a command line that has the provider "engine" of engine_provider.c.
+"""What a user sees of segments, on a command line that has the providers "engine" and "ahead" of this folder.
 
 Usage: run.py TINYORT, from the root of the tree. Prints `segments: N passed, N failed`.
 """
@@ -105,5 +105,48 @@ def test_others(t):
     t.check(json.loads(refused.stdout)["error"]["node"] == 3, refused.stdout)
 
 
+# ---- an engine that compiles ahead ----
+
+
+def test_ahead_runs(t):
+    np.save(t.scratch / "x.npy", X)
+    for chain in "ahead,cpu", "ahead:declines=Mul,cpu", "ahead:room=2,cpu", "ahead,engine,cpu", "ahead:declines=Relu,engine,cpu":
+        for options in [], ["--shape", "x=2x4"], ["--max", "n=5"], ["--pin", "cut=cpu"]:
+            t.run("run", "--input", str(t.scratch / "x.npy"), "--save", str(t.scratch), *options, chain=chain)
+            t.check(np.allclose(np.load(t.scratch / "output_0.npy"), EXPECTED + 1, 1e-5, 1e-5), f"the output of {chain} {options}")
+    done = t.run("run", "--random", "1", "--shape", "x=2x4", chain="ahead:fails=1,cpu", status=5)
+    t.check("the device was told to fail" in done.stderr and "made of relu, scaled, shifted" in done.stderr, done.stderr)
+
+
+def test_ahead_declines(t):
+    plan = t.plan(chain="ahead:declines=Mul,cpu")
+    t.check(made_of(plan) == ["relu", "scaled", "shifted", "tanh", "added cut", "again", "last"], made_of(plan))
+    verdict = node_of(plan, "scaled")["verdicts"][0]
+    t.check((verdict["code"], verdict["segment"]) == ("NO_CAPABILITY", True), verdict)
+    t.check(verdict["message"] == "the device declines Mul" and verdict["cure"] == "leave out declines", verdict)
+    t.run("plan", "--strict", chain="ahead:declines=Mul,cpu", status=4)
+
+
+def test_ahead_refuses_to_compile(t):
+    """Its nodes are placed again, once: on the next provider that takes them, which may join them anew."""
+    plan = t.plan(chain="ahead:room=2,cpu")
+    t.check([node["provider"] for node in plan["nodes"]] == ["cpu"] * 8, plan["nodes"])
+    verdict = node_of(plan, "shifted")["verdicts"][0]
+    t.check((verdict["code"], verdict["message"]) == ("NO_MEMORY", "3 instructions do not fit, there is room for 2"), verdict)
+    plan = t.plan(chain="ahead:room=2,engine,cpu")
+    t.check([node["provider"] for node in plan["nodes"]] == ["engine", "cpu", "engine", "cpu"], plan["nodes"])
+    refused = t.run("plan", "--json", chain="ahead:room=2", status=4)
+    t.check("3 instructions do not fit" in refused.stdout, refused.stdout)
+
+
+def test_ahead_sizes(t):
+    """Compiled once for all sizes, with the upper bounds where there are some."""
+    t.check(node_of(t.plan(chain="ahead,cpu"), "cut")["kernel"] == "compiled ahead, any size", "no bounds")
+    kernel = node_of(t.plan("--max", "n=6", chain="ahead,cpu"), "cut")["kernel"]
+    t.check(kernel == "compiled ahead, at most 24 elements", kernel)
+
+
 if __name__ == "__main__":
-    main("segments", "engine,cpu", write_model, (test_json, test_left_out, test_text, test_run, test_others))
+    tests = test_json, test_left_out, test_text, test_run, test_others
+    ahead = test_ahead_runs, test_ahead_declines, test_ahead_refuses_to_compile, test_ahead_sizes
+    main("segments", "engine,cpu", write_model, tests + ahead)

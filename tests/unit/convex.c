@@ -10,15 +10,15 @@
 enum { MAX = 14 };
 
 typedef struct small_dag {
-    int32_t first[MAX + 1], reads[MAX * MAX], set[MAX], count, sets;
-    bool wanted[MAX], reaches[MAX][MAX];
+    int32_t first[MAX + 1], reads[MAX * MAX], set[MAX], group[MAX], count, sets;
+    bool reaches[MAX][MAX];
 } small_dag;
 
-/* edges: "0>2 1>2"; wanted: "xx-" */
-static small_dag dag_of(const char *wanted, const char *edges) {
-    small_dag g = {.count = (int32_t)strlen(wanted)};
+/* edges: "a>c b>c"; groups: "xx-", of two groups "xy-" */
+static small_dag dag_of(const char *groups, const char *edges) {
+    small_dag g = {.count = (int32_t)strlen(groups)};
     for (int32_t i = 0; i < g.count; i++) {
-        g.wanted[i] = wanted[i] == 'x';
+        g.group[i] = groups[i] == '-' ? -1 : groups[i] - 'x';
         g.first[i + 1] = g.first[i];
         for (const char *e = edges; *e; e += e[3] ? 4 : 3)
             if (e[2] - 'a' == i) g.reads[g.first[i + 1]++] = e[0] - 'a';
@@ -29,14 +29,14 @@ static small_dag dag_of(const char *wanted, const char *edges) {
 static void split(small_dag *g) {
     const tort_env env = tort_env_complete(NULL);
     g->sets = tort_convex_sets(
-        &env, &(tort_dag){.count = g->count, .first = g->first, .reads = g->reads, .wanted = g->wanted}, g->set);
+        &env, &(tort_dag){.count = g->count, .first = g->first, .reads = g->reads, .group = g->group}, g->set);
 }
 
-static void expect_sets(const char *wanted, const char *edges, const char *sets) {
-    small_dag g = dag_of(wanted, edges);
+static void expect_sets(const char *groups, const char *edges, const char *sets) {
+    small_dag g = dag_of(groups, edges);
     split(&g);
     for (int32_t i = 0; i < g.count; i++)
-        cr_expect_eq(g.set[i], sets[i] == '-' ? -1 : sets[i] - '0', "%s %s: node %d is in set %d, not in %c", wanted,
+        cr_expect_eq(g.set[i], sets[i] == '-' ? -1 : sets[i] - '0', "%s %s: node %d is in set %d, not in %c", groups,
                      edges, i, g.set[i], sets[i]);
 }
 
@@ -51,6 +51,9 @@ Test(convex, sets_of_small_graphs) {
     expect_sets("x-xxx", "a>b b>d c>d c>e", "0-111");     /* and takes e along */
     expect_sets("x--x", "a>b a>c b>d c>d", "0--1");
     expect_sets("xxxxxx", "a>b c>d b>e d>e e>f", "000000");
+    expect_sets("xxyy", "a>b b>c c>d", "0011"); /* two groups stay apart */
+    expect_sets("xyyx", "a>b c>d", "0123");     /* and are no way around each other: a and d, b and c would wait */
+    expect_sets("xyxyy", "a>b a>c b>d d>e", "01011");
 }
 
 static void find_paths(small_dag *g) {
@@ -114,7 +117,7 @@ Test(convex, sets_of_random_graphs_are_convex_and_have_an_order) {
         small_dag g = {.count = 1 + rand() % MAX};
         const int32_t density = 1 + rand() % 4;
         for (int32_t i = 0; i < g.count; i++) {
-            g.wanted[i] = rand() % 3 != 0;
+            g.group[i] = rand() % 3 == 0 ? -1 : rand() % (1 + round % 3);
             g.first[i + 1] = g.first[i];
             for (int32_t k = 0; k < i; k++)
                 if (rand() % (2 + density) == 0) g.reads[g.first[i + 1]++] = k;
@@ -125,8 +128,9 @@ Test(convex, sets_of_random_graphs_are_convex_and_have_an_order) {
         for (int32_t s = 0; s < g.sets; s++) cr_assert(is_convex(&g, s) && is_connected(&g, s), "round %d", round);
         int32_t wanted = 0;
         for (int32_t i = 0; i < g.count; i++) {
-            wanted += g.wanted[i];
-            cr_assert_eq(g.set[i] >= 0, g.wanted[i]);
+            wanted += g.group[i] >= 0;
+            cr_assert_eq(g.set[i] >= 0, g.group[i] >= 0);
+            for (int32_t k = 0; k < i; k++) cr_assert(g.set[k] != g.set[i] || g.group[k] == g.group[i]);
         }
         joined += wanted - g.sets;
     }
@@ -139,14 +143,14 @@ Test(convex, sets_of_a_large_graph) {
     const tort_env env = tort_env_complete(NULL);
     int32_t *first = calloc(NODES + 1, sizeof *first), *reads = calloc(2 * NODES, sizeof *reads);
     int32_t *set = calloc(NODES, sizeof *set);
-    bool *wanted = calloc(NODES, sizeof *wanted);
+    int32_t *group = calloc(NODES, sizeof *group);
     for (int32_t i = 0; i < NODES; i++) {
-        wanted[i] = i % 10 != 9;
+        group[i] = i % 10 != 9 ? 0 : -1;
         first[i + 1] = first[i];
         if (i) reads[first[i + 1]++] = i - 1;
         if (i > 12) reads[first[i + 1]++] = i - 12;
     }
-    const tort_dag dag = {.count = NODES, .first = first, .reads = reads, .wanted = wanted};
+    const tort_dag dag = {.count = NODES, .first = first, .reads = reads, .group = group};
     cr_expect_eq(tort_convex_sets(&env, &dag, set), NODES / 10);
-    free(first), free(reads), free(set), free(wanted);
+    free(first), free(reads), free(set), free(group);
 }

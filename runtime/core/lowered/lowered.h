@@ -100,7 +100,9 @@ typedef struct tort_segment {
     const tort_segment_node *nodes; /* the parts as the kernel sees them, but without params */
     const int32_t *outputs;         /* values of the segment, by index */
     int32_t part_count, value_count;
-    bool last_pinned; /* the last part was pinned, before its unit became the unit of the whole segment */
+    int32_t
+        constant_count; /* values behind the inputs that an engine takes when it compiles, so that no run has them */
+    bool last_pinned;   /* the last part was pinned, before its unit became the unit of the whole segment */
 } tort_segment;
 
 typedef struct tort_kept_fit tort_kept_fit; /* plan/fit.c */
@@ -126,7 +128,8 @@ typedef struct tort_unit {
     struct tort_unit *twin; /* packs the same: its packed weights serve this unit too (share.c); NULL */
     void *packed;           /* in the session's block, or owned in a device's memory; NULL before pack.c */
     bool mapped;            /* packed points into a mapped saved plan: not owned */
-    void *prepared;         /* made by kernel->prepare */
+    void *prepared;         /* made by kernel->prepare, or by tort_engine.compile */
+    uint64_t held;          /* bytes of memory that an engine keeps for it, as it says */
     tort_kept_fit *fits;    /* made by kernel->fit; owned; under session->fitting */
     const int32_t *from;    /* nodes of the model's graph that were fused into this one, ascending; NULL: only itself */
     int32_t from_count;

@@ -70,15 +70,16 @@ static void fill_nodes(const tort_lowered *lowered, const tort_segment *segment,
     }
 }
 
-/* Allocates one block: all values, the outputs once more, then the nodes. */
+/* Allocates one block: all values, the outputs once more, the nodes, then the names of the values. */
 static bool allocate(tort_unit_view *view, const tort_lowered *lowered, const tort_segment *segment, tort_info **values,
-                     tort_segment_node **nodes) {
+                     tort_segment_node **nodes, const char ***names) {
     const size_t infos = (size_t)segment->value_count + (size_t)segment->node.output_count;
     const size_t count = (size_t)segment->part_count; /* no overflow: larger arrays of nodes were allocated before */
-    view->bytes = infos * sizeof **values + count * sizeof **nodes;
+    view->bytes = infos * sizeof **values + count * sizeof **nodes + (size_t)segment->value_count * sizeof **names;
     view->block = tort_alloc_zero(&lowered->session->env, 1, view->bytes);
     *values = view->block;
     *nodes = view->block ? (tort_segment_node *)(void *)(*values + infos) : NULL;
+    *names = view->block ? (const char **)(void *)(*nodes + count) : NULL;
     return view->block != NULL;
 }
 
@@ -87,19 +88,26 @@ tort_status tort_segment_view_open(tort_unit_view *view, const tort_lowered *low
     const tort_node *node = &segment->node;
     tort_info *values;
     tort_segment_node *nodes;
+    const char **names;
     *view = (tort_unit_view){.block = NULL};
-    if (!allocate(view, lowered, segment, &values, &nodes)) return tort_out_of_memory(error, view->bytes);
+    if (!allocate(view, lowered, segment, &values, &nodes, &names)) return tort_out_of_memory(error, view->bytes);
     tort_info *outputs = values + segment->value_count;
-    for (int32_t v = 0; v < segment->value_count; v++) values[v] = info_of(lowered, pass, segment->values[v]);
+    for (int32_t v = 0; v < segment->value_count; v++) {
+        values[v] = info_of(lowered, pass, segment->values[v]);
+        names[v] = lowered->graph.values[segment->values[v]].name;
+    }
     for (int32_t i = 0; i < node->output_count; i++) outputs[i] = values[segment->outputs[i]];
     fill_nodes(lowered, segment, params, nodes);
     view->segment = (tort_segment_view){.nodes = nodes,
                                         .values = values,
+                                        .names = names,
                                         .outputs = segment->outputs,
                                         .node_count = segment->part_count,
                                         .value_count = segment->value_count,
                                         .input_count = node->input_count,
-                                        .output_count = node->output_count};
+                                        .constant_count = segment->constant_count,
+                                        .output_count = node->output_count,
+                                        .dims = pass->dims};
     view->inputs = values;
     view->node = (tort_node_view){.op = node->op,
                                   .name = node->name,

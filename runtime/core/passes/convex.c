@@ -1,8 +1,8 @@
-/* convex.c - partitions wanted nodes into large convex sets.
+/* convex.c - partitions the nodes of groups into large convex sets.
  *
- * Each node has a level that never falls along an edge, and rises on every path from a wanted node through unwanted
- * ones to a wanted node. Wanted nodes of one level that an edge joins form one set (union-find). So a path that leaves
- * a set ends on a higher level and cannot return; and edges between sets lead up, so the sets can be ordered.
+ * Each node has a level that never falls along an edge, and rises where an edge leaves a group. Nodes of one group and
+ * level that an edge joins form one set (union-find). So a path that leaves a set ends on a higher level and cannot
+ * return; and edges between sets lead up, so the sets can be ordered.
  *
  * The lowest levels come from one forward sweep. They can be too low: with a -> other -> b and c -> b, c gets the level
  * of a, though it could join b. So backward sweeps raise whole sets to the level of a set that reads them, unless
@@ -14,9 +14,9 @@ enum { MAX_SWEEPS = 4 };
 
 /* State of a set, kept at its representative node. */
 typedef struct standing {
-    int32_t parent; /* union-find: a wanted node nearer to the representative, or itself */
+    int32_t parent; /* union-find: a node nearer to the representative, or itself */
     int32_t level;
-    int32_t bound;     /* the highest level that all readers allow; of unwanted nodes, too */
+    int32_t bound;     /* the highest level that all readers allow; of nodes without a group, too */
     int32_t neighbour; /* the lowest level of a set that reads it directly */
     int32_t left;      /* nodes that the present sweep has not visited */
 } standing;
@@ -33,22 +33,27 @@ static int32_t min(int32_t a, int32_t b) {
     return a < b ? a : b;
 }
 
+/* True if node r is in a group that node i, which reads it, is not in. */
+static bool leaves(const tort_dag *dag, int32_t r, int32_t i) {
+    return dag->group[r] >= 0 && dag->group[r] != dag->group[i];
+}
+
 static void find_levels(const tort_dag *dag, standing *s) {
     for (int32_t i = 0; i < dag->count; i++) {
         s[i] = (standing){.parent = i};
         for (int32_t e = dag->first[i]; e < dag->first[i + 1]; e++) {
-            const int32_t r = dag->reads[e], level = s[r].level + (dag->wanted[r] && !dag->wanted[i]);
+            const int32_t r = dag->reads[e], level = s[r].level + leaves(dag, r, i);
             if (level > s[i].level) s[i].level = level;
         }
     }
 }
 
-/* Unites wanted nodes of one level that an edge joins. */
+/* Unites nodes of one group and level that an edge joins. */
 static void join(const tort_dag *dag, standing *s) {
     for (int32_t i = 0; i < dag->count; i++)
-        for (int32_t e = dag->first[i]; dag->wanted[i] && e < dag->first[i + 1]; e++) {
+        for (int32_t e = dag->first[i]; dag->group[i] >= 0 && e < dag->first[i + 1]; e++) {
             const int32_t r = dag->reads[e];
-            if (!dag->wanted[r]) continue;
+            if (dag->group[r] != dag->group[i]) continue;
             const int32_t a = find(s, i), b = find(s, r);
             if (s[a].level == s[b].level) s[a > b ? a : b].parent = min(a, b);
         }
@@ -57,14 +62,14 @@ static void join(const tort_dag *dag, standing *s) {
 /* Lowers the bounds of the sets that node i reads. */
 static void limit(const tort_dag *dag, standing *s, int32_t i) {
     const int32_t set = find(s, i);
-    const bool wanted = dag->wanted[i];
-    const int32_t level = wanted ? s[set].level : s[i].bound;
+    const int32_t level = dag->group[i] >= 0 ? s[set].level : s[i].bound;
     for (int32_t e = dag->first[i]; e < dag->first[i + 1]; e++) {
         standing *read = &s[find(s, dag->reads[e])];
         if (read == &s[set]) continue;
-        const bool back = !wanted && dag->wanted[dag->reads[e]] && level < INT32_MAX;
+        const bool back = leaves(dag, dag->reads[e], i) && level < INT32_MAX;
         read->bound = min(read->bound, back ? level - 1 : level);
-        if (wanted) read->neighbour = min(read->neighbour, level);
+        if (dag->group[i] >= 0 && dag->group[i] == dag->group[dag->reads[e]])
+            read->neighbour = min(read->neighbour, level);
     }
 }
 
@@ -79,7 +84,7 @@ static bool raise_sets(const tort_dag *dag, standing *s) {
     for (int32_t i = 0; i < dag->count; i++) s[find(s, i)].left++;
     for (int32_t i = dag->count - 1; i >= 0; i--) {
         standing *set = &s[find(s, i)];
-        const bool can = --set->left == 0 && dag->wanted[i] && set->neighbour < INT32_MAX;
+        const bool can = --set->left == 0 && dag->group[i] >= 0 && set->neighbour < INT32_MAX;
         if (can && set->neighbour == set->bound && set->bound > set->level) {
             set->level = set->bound;
             raised = true;
@@ -94,7 +99,7 @@ static int32_t number_sets(const tort_dag *dag, standing *s, int32_t *set) {
     int32_t count = 0;
     for (int32_t i = 0; i < dag->count; i++) {
         const int32_t first = find(s, i);
-        set[i] = !dag->wanted[i] ? -1 : first == i ? count++ : set[first];
+        set[i] = dag->group[i] < 0 ? -1 : first == i ? count++ : set[first];
     }
     return count;
 }

@@ -5,13 +5,15 @@
  * runs by its own kernel; if its row has none, place.c offers it to the providers behind; the verdict is kept in both
  * cases. An alias, which the executor does, may be in a segment if the provider has a row for it. Fusing comes last, so
  * that a compiler sees the model's operators, and the rest can still be fused. Providers are asked in the order of the
- * chain. O(edges * log nodes) for each provider with segments. This file must not know operators or providers by name.
- * Read next: convex.c, unit_view.c, fuse.c. */
+ * chain; a device that compiles ahead of runs chooses its nodes, and may still fail to compile them (engine.c).
+ * O(edges * log nodes) for each provider with segments. This file must not know operators or providers by name.
+ * Read next: convex.c, engine.c, unit_view.c, fuse.c. */
 #include <stdio.h>
 #include <string.h>
 
 #include "runtime/core/providers/claim.h"
 #include "runtime/core/passes/convex.h"
+#include "runtime/core/passes/engine.h"
 #include "runtime/core/lowered/unit_view.h"
 #include "runtime/core/passes/passes.h"
 
@@ -19,9 +21,10 @@ typedef struct segmenter {
     tort_session *session;
     tort_lowered *lowered;
     int32_t provider;
+    bool ahead; /* the provider compiles before runs, and takes constants then (tort_engine) */
     tort_pass pass;
     tort_arena arena; /* of tables that live for one graph and provider */
-    bool *members;    /* by node: it can be in a segment */
+    int32_t *group;   /* by node: it can be in a segment with others of this group; -1: in none */
     int32_t *set;     /* by node: its set; -1 */
     int32_t set_count;
     int32_t *readers; /* by value: how often running nodes and outputs of the graph read it */
@@ -88,7 +91,7 @@ static bool has_row(const segmenter *s, const char *op) {
     bool found = false;
     for (const tort_kernel *const *table = s->session->chain[s->provider].provider->kernels; *table; table++)
         for (const tort_kernel *row = *table; row->op; row++)
-            found |= row->segment != TORT_SEGMENT_NEVER && (!op || !strcmp(row->op, op));
+            found |= row->segment != TORT_SEGMENT_NEVER && (!op || !strcmp(row->op, "*") || !strcmp(row->op, op));
     return found;
 }
 
@@ -96,7 +99,8 @@ static bool has_row(const segmenter *s, const char *op) {
 static tort_status ask_for_alias(segmenter *s, int32_t index, bool *taken) {
     const tort_node *node = &s->lowered->graph.nodes[index];
     tort_unit unit = s->lowered->units[index];
-    *taken = unit.provider == TORT_AT_HOST && node->op->flags & TORT_OP_ALIAS && has_row(s, node->op_type);
+    *taken = unit.provider == TORT_AT_HOST && node->op->flags & (TORT_OP_ALIAS | TORT_OP_METADATA) &&
+             has_row(s, node->op_type);
     if (!*taken) return TORT_OK;
     tort_node_view view = tort_pass_view(&s->pass, index);
     tort_candidate c = {
@@ -118,8 +122,8 @@ static tort_status mark_all(segmenter *s) {
         if (!taken) status = ask_for_alias(s, i, &taken);
         if (!taken) continue;
         const tort_verdict verdict = check_node(s, i);
-        s->members[i] = verdict.code == TORT_YES;
-        if (!s->members[i]) status = refuse(s, i, &verdict);
+        s->group[i] = verdict.code == TORT_YES ? 0 : -1;
+        if (s->group[i] < 0) status = refuse(s, i, &verdict);
     }
     return status;
 }
@@ -178,15 +182,15 @@ static tort_status find_sets(segmenter *s) {
     int32_t *first = tort_arena_array(&s->arena, (size_t)list.count + 1, sizeof *first);
     int32_t *reads = tort_arena_array(&s->arena, list.operands + 1, sizeof *reads), count = 0;
     int32_t *set = tort_arena_array(&s->arena, (size_t)list.count + 1, sizeof *set);
-    bool *wanted = tort_arena_array(&s->arena, (size_t)list.count + 1, sizeof *wanted);
-    if (!first || !reads || !set || !wanted) return tort_out_of_memory(s->error, 0);
+    int32_t *group = tort_arena_array(&s->arena, (size_t)list.count + 1, sizeof *group);
+    if (!first || !reads || !set || !group) return tort_out_of_memory(s->error, 0);
     for (int32_t i = 0; i < list.count; i++) {
-        wanted[i] = s->members[list.unit[i]];
+        group[i] = s->group[list.unit[i]];
         add_reads(s, &list, list.unit[i], reads, &count);
         first[i + 1] = count;
     }
     s->set_count = tort_convex_sets(
-        &s->session->env, &(tort_dag){.count = list.count, .first = first, .reads = reads, .wanted = wanted}, set);
+        &s->session->env, &(tort_dag){.count = list.count, .first = first, .reads = reads, .group = group}, set);
     if (s->set_count < 0) return tort_out_of_memory(s->error, 0);
     for (int32_t i = 0; i < s->lowered->graph.node_count; i++) s->set[i] = -1;
     for (int32_t i = 0; i < list.count; i++) s->set[list.unit[i]] = set[i];
@@ -195,6 +199,9 @@ static tort_status find_sets(segmenter *s) {
 
 /* ---- one segment ------------------------------------------------------------------------------------------------- */
 
+/* Values made inside are numbered after all inputs, so they are marked first. */
+enum { UNNUMBERED = -1, MADE_INSIDE = -2 };
+
 /* Gives the value the next number in the segment, if it has none. */
 static void number_value(const segmenter *s, tort_segment *made, int32_t *values, int32_t value) {
     if (value < 0 || s->number[value] >= 0) return;
@@ -202,21 +209,27 @@ static void number_value(const segmenter *s, tort_segment *made, int32_t *values
     values[made->value_count++] = value;
 }
 
-/* Values made inside are numbered after all inputs, so they are marked first. */
-enum { UNNUMBERED = -1, MADE_INSIDE = -2 };
+/* Numbers what the parts read from outside: of an engine that compiles ahead, only constants, or only all else. */
+static void number_reads(const segmenter *s, tort_segment *made, int32_t *values, bool constants) {
+    for (int32_t k = 0; k < made->part_count; k++) {
+        const tort_node *node = &s->lowered->graph.nodes[made->parts[k]];
+        for (int32_t i = 0; i < node->input_count; i++) {
+            const int32_t value = node->inputs[i];
+            if (value < 0 || s->number[value] != UNNUMBERED) continue;
+            if (constants == (s->ahead && tort_is_constant(s->lowered, value))) number_value(s, made, values, value);
+        }
+    }
+}
 
 static void number_values(const segmenter *s, tort_segment *made, int32_t *values) {
     const tort_node *nodes = s->lowered->graph.nodes;
     for (int32_t k = 0; k < made->part_count; k++)
         for (int32_t i = 0; i < nodes[made->parts[k]].output_count; i++)
             if (nodes[made->parts[k]].outputs[i] >= 0) s->number[nodes[made->parts[k]].outputs[i]] = MADE_INSIDE;
-    for (int32_t k = 0; k < made->part_count; k++) {
-        const tort_node *node = &nodes[made->parts[k]];
-        for (int32_t i = 0; i < node->input_count; i++)
-            if (node->inputs[i] >= 0 && s->number[node->inputs[i]] == UNNUMBERED)
-                number_value(s, made, values, node->inputs[i]);
-    }
+    number_reads(s, made, values, false);
     made->node.input_count = made->value_count;
+    number_reads(s, made, values, true);
+    made->constant_count = made->value_count - made->node.input_count;
     made->node.inputs = values;
     for (int32_t k = 0; k < made->part_count; k++)
         for (int32_t i = 0; i < nodes[made->parts[k]].output_count; i++)
@@ -229,7 +242,7 @@ static void choose_outputs(const segmenter *s, tort_segment *made, int32_t *insi
     for (int32_t k = 0; k < made->part_count; k++)
         for (int32_t i = 0; i < nodes[made->parts[k]].input_count; i++)
             if (nodes[made->parts[k]].inputs[i] >= 0) inside[s->number[nodes[made->parts[k]].inputs[i]]]++;
-    for (int32_t v = made->node.input_count; v < made->value_count; v++) {
+    for (int32_t v = made->node.input_count + made->constant_count; v < made->value_count; v++) {
         if (s->readers[made->values[v]] == inside[v]) continue;
         values[made->node.output_count] = made->values[v];
         numbers[made->node.output_count++] = v;
@@ -252,7 +265,8 @@ static void fill_nodes(const segmenter *s, const tort_segment *made, tort_segmen
                                     .inputs = number_operands(s, node->inputs, node->input_count, operands),
                                     .attribute_count = node->attribute_count,
                                     .input_count = node->input_count,
-                                    .output_count = node->output_count};
+                                    .output_count = node->output_count,
+                                    .opset = node->opset};
         operands += node->input_count;
         to[k].outputs = number_operands(s, node->outputs, node->output_count, operands);
         operands += node->output_count;
@@ -335,16 +349,13 @@ static void retire(const segmenter *s, const tort_segment *made) {
     }
 }
 
-static tort_status accept(segmenter *s, const tort_kernel *kernel, const int32_t *parts, int32_t count,
-                          tort_unit *joined) {
+static tort_status accept(segmenter *s, const int32_t *parts, int32_t count, tort_unit *joined) {
     tort_segment *made = put_together(s, &s->session->arena, parts, count);
     if (!made) return tort_out_of_memory(s->error, 0);
     tort_unit *last = &s->lowered->units[parts[count - 1]];
     made->last_pinned = last->pinned;
     for (int32_t k = 0; k < count; k++) joined->pinned |= s->lowered->units[parts[k]].pinned;
     joined->provider = s->provider;
-    joined->kernel = kernel;
-    joined->label = kernel->name;
     joined->params = last->params;
     joined->pin = s->provider;
     joined->from = made->parts;
@@ -373,6 +384,10 @@ static tort_status ask(segmenter *s, tort_segment *segment, tort_unit *joined, t
     if (!status) *verdict = tort_candidate_ask(&c, link, kernel);
     if (!status && verdict->code == TORT_YES && kernel->pack.size)
         status = kernel->pack.size(&link->target, &view.node, &joined->packed_bytes, &joined->consumed, s->error);
+    joined->kernel = kernel;
+    joined->label = kernel->name;
+    if (!status && verdict->code == TORT_YES)
+        status = tort_engine_compile(s->lowered, link, &view, segment, joined, verdict, s->error);
     tort_unit_view_close(&view, s->lowered);
     return status;
 }
@@ -386,8 +401,11 @@ static tort_status try_set(segmenter *s, const int32_t *parts, int32_t count) {
     tort_unit joined = {.provider = TORT_AT_NOWHERE};
     tort_verdict verdict;
     tort_status status = ask(s, segment, &joined, &verdict);
-    if (!status && verdict.code == TORT_YES)
-        return accept(s, s->session->chain[s->provider].provider->segments, parts, count, &joined);
+    if (!status && verdict.code == TORT_YES) {
+        status = accept(s, parts, count, &joined);
+        if (status) tort_engine_discard(s->session, &s->session->chain[s->provider], &joined);
+        return status;
+    }
     for (int32_t k = 0; !status && k < count; k++) status = refuse(s, parts[k], &verdict);
     return status;
 }
@@ -407,6 +425,32 @@ static tort_status try_sets(segmenter *s) {
     for (int32_t k = 0; !status && k < s->set_count; k++) {
         const int32_t begin = k ? ends[k - 1] : 0;
         status = try_set(s, sorted + begin, ends[k] - begin);
+    }
+    return status;
+}
+
+/* ---- choice of the device ---------------------------------------------------------------------------------------- */
+
+/* Asks the device about all nodes that could be in a segment, at once. Those that it declines go on. */
+static tort_status choose(segmenter *s) {
+    const int32_t nodes = s->lowered->graph.node_count;
+    tort_link *link = &s->session->chain[s->provider];
+    int32_t *parts = tort_arena_array(&s->arena, (size_t)nodes + 1, sizeof *parts), count = 0;
+    int32_t *groups = tort_arena_array(&s->arena, (size_t)nodes + 1, sizeof *groups);
+    if (!parts || !groups) return tort_out_of_memory(s->error, 0);
+    for (int32_t i = 0; i < nodes; i++)
+        if (s->group[i] >= 0) parts[count++] = i;
+    if (!count) return TORT_OK;
+    tort_segment *all = put_together(s, &s->arena, parts, count);
+    if (!all) return tort_out_of_memory(s->error, 0);
+    tort_unit_view view;
+    tort_verdict declined;
+    tort_status status = tort_segment_view_open(&view, s->lowered, &s->pass, all, NULL, s->error);
+    if (!status) status = tort_engine_choose(s->lowered, link, &view, groups, &declined, s->error);
+    tort_unit_view_close(&view, s->lowered);
+    for (int32_t k = 0; !status && k < count; k++) {
+        s->group[parts[k]] = groups[k];
+        if (groups[k] < 0) status = refuse(s, parts[k], &declined);
     }
     return status;
 }
@@ -474,15 +518,17 @@ static void count_readers(const segmenter *s) {
 
 static tort_status segment_graph(segmenter *s) {
     const size_t nodes = (size_t)s->lowered->graph.node_count + 1, values = (size_t)s->lowered->graph.value_count + 1;
-    s->members = tort_arena_array(&s->arena, nodes, sizeof *s->members);
+    s->group = tort_arena_array(&s->arena, nodes, sizeof *s->group);
     s->set = tort_arena_array(&s->arena, nodes, sizeof *s->set);
     s->readers = tort_arena_array(&s->arena, values, sizeof *s->readers);
     s->number = tort_arena_array(&s->arena, values, sizeof *s->number);
     s->made = false;
-    if (!s->members || !s->set || !s->readers || !s->number) return tort_out_of_memory(s->error, 0);
+    if (!s->group || !s->set || !s->readers || !s->number) return tort_out_of_memory(s->error, 0);
     memset(s->number, 0xff, values * sizeof *s->number);
+    memset(s->group, 0xff, nodes * sizeof *s->group);
     count_readers(s);
     tort_status status = mark_all(s);
+    if (!status && s->ahead) status = choose(s);
     if (!status) status = find_sets(s);
     if (!status) status = try_sets(s);
     return !status && s->made ? put_in_order(s) : status;
@@ -505,6 +551,7 @@ tort_status tort_segment_units(tort_session *session, tort_error *error) {
     for (int32_t p = 0; !status && p < session->chain_count; p++) {
         segmenter s = {.session = session, .provider = p, .error = error};
         const bool asked = session->chain[p].condition.ready && has_row(&s, NULL);
+        s.ahead = asked && session->chain[p].provider->engine;
         for (int32_t g = 0; asked && !status && g < session->graph_count; g++) {
             s.lowered = &session->graphs[g];
             if (s.lowered->lowered) status = segment_in(&s);

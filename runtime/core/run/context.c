@@ -128,7 +128,10 @@ tort_status tort_context_output_capacity(tort_context *context, int32_t output, 
 }
 
 void tort_context_cancel(tort_context *context) {
-    if (context) context->watch.end = TORT_CANCELLED;
+    if (!context) return;
+    context->watch.end = TORT_CANCELLED;
+    for (int32_t g = 0; g < context->session->graph_count; g++)
+        if (context->frames[g].context) tort_states_cancel(&context->frames[g]);
 }
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */

@@ -75,6 +75,7 @@ typedef struct tort_frame {
     size_t params_bytes;
     tort_info *infos; /* 2 * widest: inputs and outputs of the running step */
     tort_trip *trip;  /* bodies: state of its calls; NULL for the main graph */
+    void **states;    /* by node: what an engine has of a segment for this context; NULL: none */
 } tort_frame;
 
 typedef tort_status tort_step_run(tort_frame *frame, const tort_step *step, tort_error *error);
@@ -159,6 +160,11 @@ tort_status tort_frame_run(tort_frame *frame, const tort_tensor *inputs, const t
 /* convert.c: converts between plain and a layout, on the context's stream; node: index for errors, or -1. */
 tort_status tort_frame_convert(const tort_frame *frame, int32_t layout, bool to_plain, const tort_tensor *from,
                                const tort_tensor *to, int32_t node, tort_error *error);
+
+/* state.c: begins and ends what engines have of the frame's segments; ends runs of them, from any thread. */
+tort_status tort_states_open(tort_frame *frame, tort_error *error);
+void tort_states_close(tort_frame *frame);
+void tort_states_cancel(const tort_frame *frame);
 
 /* profile.c: called before and after a run, to count its device calls in context->calls. */
 void tort_profile_begin_calls(tort_context *context);

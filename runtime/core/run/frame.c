@@ -249,7 +249,7 @@ tort_status tort_frame_open(tort_frame *frame, tort_context *context, tort_lower
     frame->seen = tort_alloc_zero(&context->env, ports, sizeof *frame->seen);
     const bool opened =
         frame->arenas && frame->direct && frame->buffers && frame->seen && (!body || tort_trip_open(frame));
-    return opened ? TORT_OK : tort_out_of_memory(error, 0);
+    return opened ? tort_states_open(frame, error) : tort_out_of_memory(error, 0);
 }
 
 void tort_frame_close(tort_frame *frame) {
@@ -257,6 +257,7 @@ void tort_frame_close(tort_frame *frame) {
     const tort_env *env = &frame->context->env;
     const size_t ports = tort_frame_ports(frame->lowered);
     tort_trip_close(frame);
+    tort_states_close(frame);
     drop_plan(frame);
     free_tables(frame);
     for (int32_t m = 0; frame->arenas && m < frame->context->session->memory_count; m++) free_arena(frame, m);

@@ -71,6 +71,7 @@ static tort_status run_kernel(tort_frame *frame, const tort_step *step, const ti
                       .prepared = unit->prepared,
                       .fitted = step->dynamic ? frame->fitted
                                               : tort_planned_fitted(planned, (int32_t)(step - planned->plan.steps)),
+                      .state = frame->states ? frame->states[step->node] : NULL,
                       .kernel = unit->kernel,
                       .device = link->device,
                       .stream = frame->context->streams[link->memory],
