@@ -5,6 +5,7 @@
 #include "runtime/core/base/build.h"
 #include "runtime/core/graph/check.h"
 #include "runtime/cli/cli.h"
+#include "runtime/cli/compiling.h"
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/opening.h"
 #include "runtime/core/base/hash.h"
@@ -309,9 +310,13 @@ tort_session_options cli_session_options(const cli_options *options, const char 
 
 tort_status cli_open_session(const tort_model *model, const tort_session_options *session_options,
                              tort_session **session, tort_error *error) {
+    tort_session_options told = *session_options;
+    cli_compiling compiling;
     *session = NULL;
-    cli_progress(session_options->plan_only ? "planning" : "planning, and preparing weights");
-    tort_status status = tort_session_create(NULL, model, session_options, session, error);
+    told.compiling = cli_tell_compiling;
+    told.compiling_ud = &compiling;
+    cli_progress(told.plan_only ? "planning" : "planning, and preparing weights");
+    tort_status status = tort_session_create(NULL, model, &told, session, error);
     cli_progress_end();
     return status;
 }

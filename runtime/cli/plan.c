@@ -46,7 +46,9 @@ static void print_providers(const tort_report *report, int width) {
         cli_cell(table, CLI_PLAIN, "%d", provider->copies_in);
         cli_cell(table, CLI_PLAIN, "%s", cli_bytes_text((double)provider->weight_bytes, buffer, sizeof buffer));
         cli_cell(table, CLI_PLAIN, "%s", cli_bytes_text((double)provider->peak_bytes, buffer, sizeof buffer));
-        cli_cell(table, CLI_DIM, "%s%s%s%s%s", provider->description, *provider->message ? "; " : "", provider->message,
+        cli_cell(table, CLI_DIM, "%s%s%s%s%s%s%s", provider->description, *provider->message ? "; " : "",
+                 provider->message, provider->engine_bytes ? "; its engine holds " : "",
+                 provider->engine_bytes ? cli_bytes_text((double)provider->engine_bytes, buffer, sizeof buffer) : "",
                  provider->shares ? "; in the memory of " : "", provider->shares ? provider->shares : "");
     }
     const struct {

@@ -167,6 +167,7 @@ static void add_memory(cJSON *object, const tort_report *report) {
         cli_json_number(item, "weights", provider->weight_bytes);
         cli_json_number(item, "peak", provider->peak_bytes);
         cli_json_number(item, "naive", provider->naive_bytes);
+        if (provider->engine_bytes) cli_json_number(item, "engine", provider->engine_bytes);
     }
     cJSON *host = cJSON_AddObjectToObject(object, "host_memory");
     cli_json_number(host, "model", report->memory->model);

@@ -421,6 +421,10 @@ typedef struct tort_session_options {
     uint64_t time_limit;
     bool onnx_fusions;    /* fuse only into operators of ONNX itself, in the versions that the model imports */
     bool strict_integers; /* TORT_E_PLACEMENT if a product of 8-bit numbers runs in float32 (tort_report.widened) */
+    /* Called before a provider compiles so many nodes ahead of runs, with ns 0, and after it with the time it took; on
+     * the calling thread. NULL: nobody looks. */
+    void (*compiling)(void *ud, const char *provider, int32_t nodes, uint64_t ns);
+    void *compiling_ud;
 } tort_session_options;
 
 /* Plans the model for a chain of providers: places every node, and prepares weights unless plan_only. After

@@ -72,6 +72,7 @@ typedef struct tort_report_provider {
     int32_t nodes;
     int64_t weight_bytes;            /* in its memory; packed if its kernels pack */
     int64_t peak_bytes, naive_bytes; /* of a context's values and scratch; -1 while a shape is unknown */
+    int64_t engine_bytes;            /* that its engine holds for what it compiled, as it says; 0: none, or unknown */
     int32_t copies_in;
     const char *shares; /* earlier provider of the chain whose memory it shares, and which states the bytes; NULL */
 } tort_report_provider;

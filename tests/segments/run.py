@@ -146,7 +146,16 @@ def test_ahead_sizes(t):
     t.check(kernel == "compiled ahead, at most 24 elements", kernel)
 
 
+def test_ahead_is_told(t):
+    """What was compiled, how long that took, and the memory that the engine holds for it."""
+    plan = t.plan(chain="ahead,cpu")
+    t.check(plan["memory"]["ahead"]["engine"] > 2 * 4 * 4 and "engine" not in plan["memory"]["cpu"], plan["memory"])
+    t.check(next(p for p in plan["providers"] if p["name"] == "ahead")["message"].startswith("compiled 6 nodes in "), plan["providers"])
+    first = t.run("plan", chain="ahead,cpu").stdout.splitlines()[1]
+    t.check("; its engine holds " in first, first)
+
+
 if __name__ == "__main__":
     tests = test_json, test_left_out, test_text, test_run, test_others
-    ahead = test_ahead_runs, test_ahead_declines, test_ahead_refuses_to_compile, test_ahead_sizes
+    ahead = test_ahead_runs, test_ahead_declines, test_ahead_refuses_to_compile, test_ahead_sizes, test_ahead_is_told
     main("segments", "engine,cpu", write_model, tests + ahead)

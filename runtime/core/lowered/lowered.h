@@ -59,6 +59,10 @@ typedef struct tort_link {
     int32_t memory;                               /* index into session->memories */
     int32_t first_layout, layout_count;           /* the provider's range of session->layouts */
     tort_library_state libraries[TORT_LIBRARIES]; /* in the order of the provider's list */
+    struct {
+        int32_t nodes;     /* that the engine compiled */
+        uint64_t ns, held; /* the time that this took, and the memory that it keeps for them, as it says */
+    } compiled;
 } tort_link;
 
 /* An address space: 0 is host memory, each other one is a device's, and is shared by all providers of the chain that
@@ -129,7 +133,6 @@ typedef struct tort_unit {
     void *packed;           /* in the session's block, or owned in a device's memory; NULL before pack.c */
     bool mapped;            /* packed points into a mapped saved plan: not owned */
     void *prepared;         /* made by kernel->prepare, or by tort_engine.compile */
-    uint64_t held;          /* bytes of memory that an engine keeps for it, as it says */
     tort_kept_fit *fits;    /* made by kernel->fit; owned; under session->fitting */
     const int32_t *from;    /* nodes of the model's graph that were fused into this one, ascending; NULL: only itself */
     int32_t from_count;

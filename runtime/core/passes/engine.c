@@ -86,6 +86,23 @@ static void take_back(const tort_lowered *lowered, const tort_segment *segment, 
     }
 }
 
+/* Compiling can take seconds, and a user who sees nothing of it ends the program. */
+static void compile_and_tell(const tort_session *session, tort_link *link, tort_compiling *compiling,
+                             tort_verdict *verdict) {
+    const tort_session_options *options = &session->options;
+    const int32_t nodes = compiling->node->segment->node_count, before = tort_link_enter(link);
+    const int64_t begin = tort_now();
+    if (options->compiling) options->compiling(options->compiling_ud, link->provider->name, nodes, 0);
+    *verdict = link->provider->engine->compile(compiling);
+    const uint64_t ns = (uint64_t)(tort_now() - begin) + 1;
+    tort_link_leave(link, before);
+    if (options->compiling) options->compiling(options->compiling_ud, link->provider->name, nodes, ns);
+    link->compiled.ns += ns;
+    if (verdict->code != TORT_YES) return;
+    link->compiled.nodes += nodes;
+    link->compiled.held += compiling->held;
+}
+
 tort_status tort_engine_compile(const tort_lowered *lowered, tort_link *link, tort_unit_view *view,
                                 const tort_segment *segment, tort_unit *unit, tort_verdict *verdict,
                                 tort_error *error) {
@@ -102,15 +119,10 @@ tort_status tort_engine_compile(const tort_lowered *lowered, tort_link *link, to
                                 .error = error};
     tort_status status = add_bounds(lowered, &view->segment, error);
     if (!status) status = lend_constants(lowered, segment, view, &lent, error);
-    if (!status) {
-        const int32_t before = tort_link_enter(link);
-        *verdict = engine->compile(&compiling);
-        tort_link_leave(link, before);
-    }
+    if (!status) compile_and_tell(session, link, &compiling, verdict);
     take_back(lowered, segment, lent);
     if (!status) status = tort_session_in_time(session, error);
     unit->prepared = compiling.compiled;
-    unit->held = compiling.held;
     if (!status && *compiling.words) {
         unit->label = tort_arena_format(&session->arena, "%s, %s", unit->kernel->name, compiling.words);
         if (!unit->label) status = tort_out_of_memory(error, 0);

@@ -283,8 +283,13 @@ static const char *shared_with(const tort_session *session, const tort_link *lin
 static const char *remark_of(writer *w, int32_t provider) {
     const tort_session *session = w->session;
     const tort_link *link = &session->chain[provider];
-    char text[320] = "";
+    char text[sizeof link->condition.note + 80] = "";
     if (!link->condition.ready) return keep(w, link->condition.message);
+    if (link->compiled.nodes) {
+        snprintf(text, sizeof text, "%s%scompiled %d nodes in %.1f s", link->condition.note,
+                 *link->condition.note ? "; " : "", (int)link->compiled.nodes, (double)link->compiled.ns / 1e9);
+        return keep(w, text);
+    }
     if (*link->condition.note || !link->provider->remark) return keep(w, link->condition.note);
     for (int32_t g = 0; g < session->graph_count; g++) {
         const tort_lowered *lowered = &session->graphs[g];
@@ -315,6 +320,7 @@ static const tort_report_provider *write_provider(writer *w, int32_t i) {
                                .message = remark_of(w, i),
                                .cure = link->condition.cure,
                                .shares = shared_with(session, link),
+                               .engine_bytes = (int64_t)link->compiled.held,
                                .peak_bytes = complete ? 0 : -1,
                                .naive_bytes = complete ? 0 : -1};
     if (session->memories[link->memory].owner == link) write_bytes(w, link->memory, out);

@@ -329,7 +329,7 @@ class InferenceSession:
         self._brief().assert_on(OURS.get(provider, provider), allow)
 
     def memory(self):
-        """Bytes: {"host": {"weights", "arena", "total", ...}, provider: {"weights", "peak", "naive"}}."""
+        """Bytes: {"host": {"weights", "arena", "total", ...}, provider: {"weights", "peak", "naive", "engine"}}."""
         report = self._core.report()
         return {"host": report["host_memory"], **report["memory"]}
 
