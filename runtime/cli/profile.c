@@ -5,7 +5,7 @@
 #include "runtime/cli/cli.h"
 #include "runtime/cli/profile.h"
 
-enum { KINDS = 3, ENOUGH_EVENTS = 1 << 18 };
+enum { KINDS = 4, ENOUGH_EVENTS = 1 << 18 };
 
 /* ---- units ------------------------------------------------------------------------------------------------------- */
 
@@ -40,9 +40,31 @@ static const char *path_of_node(const cli_profile *profile, int32_t node) {
     return unit < 0 ? "" : profile->units[unit].path;
 }
 
+/* The unit of a part of a segment. All parts of one are told in a row, so that their units follow each other; an engine
+ * that tells more of them in a later run has these counted with the first. */
+static int32_t part_of(cli_profile *profile, const tort_profile_step *step) {
+    const size_t place = place_of(profile, TORT_PROFILED_PART, step->node);
+    const int32_t first = profile->unit_of[place], its = first + step->part;
+    const cli_profile_unit *last = profile->unit_count ? &profile->units[profile->unit_count - 1] : NULL;
+    const bool grows = first < 0 || (its == profile->unit_count && last->what == TORT_PROFILED_PART);
+    if (!grows) {
+        const cli_profile_unit *known = its < profile->unit_count ? &profile->units[its] : NULL;
+        return known && known->what == TORT_PROFILED_PART && known->node == step->node ? its : first;
+    }
+    cli_profile_unit *unit = add_unit(profile, TORT_PROFILED_PART, step->node);
+    unit->path = cli_copy_text(step->part_name, strlen(step->part_name));
+    unit->op = cli_copy_text(step->part_op, strlen(step->part_op));
+    unit->provider = step->provider;
+    unit->kernel = "part";
+    unit->cost = (cli_cost){.bytes = -1, .flops = -1};
+    if (first >= 0) profile->unit_of[place] = first;
+    return profile->unit_count - 1;
+}
+
 /* The unit of a step; copies and conversions get theirs at their first event. */
 static int32_t unit_of(cli_profile *profile, const tort_profile_step *step) {
     const int32_t known = profile->unit_of[place_of(profile, step->what, step->node)];
+    if (step->what == TORT_PROFILED_PART) return part_of(profile, step);
     if (known >= 0) return known;
     const char *before = step->node < 0 ? "(outputs)" : path_of_node(profile, step->node);
     cli_profile_unit *unit = add_unit(profile, step->what, step->node);
@@ -68,6 +90,11 @@ cli_profile *cli_profile_new(tort_session *session) {
 void cli_profile_free(cli_profile *profile) {
     if (!profile) return;
     tort_report_free(profile->report);
+    for (int32_t i = 0; i < profile->unit_count; i++) {
+        if (profile->units[i].what != TORT_PROFILED_PART) continue;
+        free((char *)(uintptr_t)profile->units[i].path);
+        free((char *)(uintptr_t)profile->units[i].op);
+    }
     free(profile->units);
     free(profile->unit_of);
     free(profile->peaks);

@@ -1,9 +1,10 @@
 /* profile.h - `tinyort bench --profile`: time of runs by unit and by operator, and the peak rates of this machine.
  *
  * A unit is a node of the report that runs, where a fusion is one node; the copies before a node are a unit, and so are
- * the conversions. Runs with and without a profiler alternate, so that its overhead is measured too. Only the faster
- * half of the profiled runs is counted: the slower half contains other work of the machine. Bytes and FLOPs come from a
- * run of their own. profile.c collects; profile_tables.c and profile_json.c print. */
+ * the conversions, and each part of a segment whose engine tells them. Runs with and without a profiler alternate, so
+ * that its overhead is measured too. Only the faster half of the profiled runs is counted: the slower half contains
+ * other work of the machine. Bytes and FLOPs come from a run of their own. profile.c collects; profile_tables.c and
+ * profile_json.c print. */
 #ifndef TORT_CLI_PROFILE_H
 #define TORT_CLI_PROFILE_H
 
@@ -49,7 +50,7 @@ typedef struct cli_profile_run {
 } cli_profile_run;
 
 typedef struct cli_profile {
-    tort_report *report; /* owned; units borrow its texts */
+    tort_report *report; /* owned; units borrow its texts, but path and op of parts, which they own */
     cli_profile_unit *units;
     int32_t unit_count;
     int32_t *unit_of; /* unit by kind and node, -1: none (place_of in profile.c) */

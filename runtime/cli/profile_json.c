@@ -31,8 +31,10 @@ static void cost_json(cJSON *item, const cli_profile *profile, const cli_cost *c
     number_or_null(item, "bytes_percent_of_peak", speed.bytes_percent, speed.bytes_percent > 0);
 }
 
-static const char *const kinds[] = {
-    [TORT_PROFILED_NODE] = "node", [TORT_PROFILED_COPY] = "copy", [TORT_PROFILED_CONVERSION] = "conversion"};
+static const char *const kinds[] = {[TORT_PROFILED_NODE] = "node",
+                                    [TORT_PROFILED_COPY] = "copy",
+                                    [TORT_PROFILED_CONVERSION] = "conversion",
+                                    [TORT_PROFILED_PART] = "part"};
 
 static void units_json(cJSON *root, const cli_profile *profile) {
     cJSON *list = cJSON_AddArrayToObject(root, "units");

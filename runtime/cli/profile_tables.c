@@ -49,7 +49,8 @@ static int32_t providers_with_nodes(const tort_report *report) {
 }
 
 static void unit_row(cli_table *table, const cli_profile *profile, const cli_profile_unit *unit, bool several) {
-    const char *before = unit->what == TORT_PROFILED_NODE || unit->node < 0 ? "" : "before ";
+    const bool moves = unit->what == TORT_PROFILED_COPY || unit->what == TORT_PROFILED_CONVERSION;
+    const char *before = moves && unit->node >= 0 ? "before " : "";
     if (unit->node < 0)
         cli_cell(table, CLI_DIM, "-");
     else

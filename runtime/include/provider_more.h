@@ -141,11 +141,13 @@ typedef struct tort_compiling {
     const struct tort_target *target;
     void *device;
     const tort_env *env;
-    struct tort_watch *watch; /* see tort_goes_on: once it says no, compile returns, with any verdict */
+    struct tort_watch *watch; /* see tort_goes_on: once it says no, compile returns */
     const void *stored;       /* what `store` gave when a plan was saved, for the same nodes; NULL: nothing */
     size_t stored_bytes;
     void *compiled; /* to fill: call->prepared of runs, which `release` of the row frees */
     uint64_t held;  /* to fill: bytes of memory that the engine keeps for it; 0: unknown */
+    /* To fill where the engine refuses, with its own words: then the nodes go on along the chain. YES on entry. */
+    tort_verdict *verdict;
     char words[96]; /* to fill: what reports say of the segment, such as its precision; may be "" */
     tort_error *error;
 } tort_compiling;
@@ -161,9 +163,9 @@ typedef struct tort_engine_time {
 typedef struct tort_engine {
     /* NULL: all of them, in one group. An error is a provider that fails, not one that declines. */
     tort_status (*choose)(tort_choice *choice);
-    /* Compiles a segment once a session, before anything runs. A verdict other than YES has the engine's words: then
-     * its nodes go on along the chain. */
-    tort_verdict (*compile)(tort_compiling *compile);
+    /* Compiles a segment once a session, before anything runs. A refusal is a verdict; an error, as of an allocator of
+     * the application, ends the session. */
+    tort_status (*compile)(tort_compiling *compile);
     /* Begins and ends what one context has of a segment, call->state of its runs. NULL: nothing. */
     tort_status (*begin)(void *device, const tort_env *env, void *compiled, void **state, tort_error *error);
     void (*end)(void *device, const tort_env *env, void *compiled, void *state);

@@ -7,9 +7,10 @@
 #include "runtime/include/tinyort.h"
 
 typedef enum tort_profiled {
-    TORT_PROFILED_NODE,      /* a node, without its bodies */
-    TORT_PROFILED_COPY,      /* between memories */
-    TORT_PROFILED_CONVERSION /* into a layout, or back */
+    TORT_PROFILED_NODE,       /* a node, without its bodies */
+    TORT_PROFILED_COPY,       /* between memories */
+    TORT_PROFILED_CONVERSION, /* into a layout, or back */
+    TORT_PROFILED_PART        /* what an engine tells of a segment, before the segment itself is told */
 } tort_profiled;
 
 /* A measured step of a run. */
@@ -18,9 +19,11 @@ typedef struct tort_profile_step {
     int32_t node;         /* index in the report; of a copy, that of the node that needs it; -1: the end of the run */
     const char *provider; /* of the chain; "host": the executor */
     int64_t begin, end;   /* nanoseconds of a monotonic clock */
-    int64_t inside;       /* part of the time spent in steps of its bodies, which were reported before it */
+    int64_t inside;       /* part of the time spent in steps of its bodies, or in parts, which were told before it */
     double bytes;         /* of inputs and outputs; only of the parts that it picks; negative: unknown */
     double flops;         /* 2 per multiply-add; negative: the operator is not counted */
+    int32_t part;         /* of a PART: its number in the segment, name and operator; texts live as long as the call */
+    const char *part_name, *part_op;
 } tort_profile_step;
 
 /* Called after every step of a run that did not fail; each step is waited for, on a device too. `work` requests bytes

@@ -158,15 +158,17 @@ static bool is_stored(const tort_compiling *c, const program *made) {
     return c->stored_bytes == made->bytes && !memcmp(c->stored, made, made->bytes);
 }
 
-static tort_verdict compile(tort_compiling *c) {
+static tort_status compile(tort_compiling *c) {
     const tort_segment_view *s = c->node->segment;
     const ahead_device *device = c->device;
-    if (s->node_count > device->room)
-        return tort_no(TORT_NO_MEMORY, "raise room", "%d instructions do not fit, there is room for %ld", s->node_count,
-                       device->room);
+    if (s->node_count > device->room) {
+        *c->verdict = tort_no(TORT_NO_MEMORY, "raise room", "%d instructions do not fit, there is room for %ld",
+                              s->node_count, device->room);
+        return TORT_OK;
+    }
     const size_t values = (size_t)s->value_count;
     place *places = tort_alloc_zero(c->env, values, sizeof *places);
-    if (!places) return tort_no(TORT_NO_MEMORY, "", "no memory");
+    if (!places) return tort_fail(c->error, TORT_E_MEMORY, "no memory to compile %d nodes", s->node_count);
     int32_t inside;
     const size_t floats = (size_t)lay_out(s, places, &inside);
     const size_t bytes = sizeof(program) + (size_t)s->node_count * sizeof(instruction) + floats * sizeof(float);
@@ -176,13 +178,13 @@ static tort_verdict compile(tort_compiling *c) {
         translate(s, places, made);
     }
     tort_free(c->env, places, values * sizeof *places);
-    if (!made) return tort_no(TORT_NO_MEMORY, "", "no memory");
+    if (!made) return tort_fail(c->error, TORT_E_MEMORY, "no memory to compile %d nodes", s->node_count);
     const int64_t bound = bound_of(s);
     snprintf(c->words, sizeof c->words, bound ? "%sat most %lld elements" : "%sany size",
              c->stored && is_stored(c, made) ? "stored, " : "", (long long)bound);
     c->compiled = made;
     c->held = bytes;
-    return tort_yes();
+    return TORT_OK;
 }
 
 static void release(void *device, const tort_env *env, void *compiled) {
@@ -230,6 +232,10 @@ static void cancel(void *device, void *compiled, void *made) {
     ((state *)made)->ended = true;
 }
 
+bool ahead_is_ended(const void *made) {
+    return ((const state *)made)->ended;
+}
+
 static int32_t times(void *device, void *compiled, void *made, tort_engine_time *to, int32_t max) {
     const program *from = compiled;
     (void)device;
@@ -254,7 +260,7 @@ static tort_status size_segment(const tort_target *target, const tort_node_view 
 }
 
 /* The elements of an operand in this run, and how many there are. Values inside follow each other in the scratch, each
- * behind its number of elements. */
+ * behind its number of elements: `room`, where it is made; -1: it is read. */
 static float *find(const tort_call *call, const place *p, int64_t *count, int64_t room) {
     const program *made = call->prepared;
     if (p->home == FLOATS) {
@@ -267,7 +273,7 @@ static float *find(const tort_call *call, const place *p, int64_t *count, int64_
         return tensor->data;
     }
     int64_t *counts = call->scratch;
-    if (room) counts[p->at] = room;
+    if (room >= 0) counts[p->at] = room;
     *count = counts[p->at];
     float *values = (float *)(void *)(counts + made->inside);
     for (int32_t i = 0; i < p->at; i++) values += counts[i];
@@ -282,8 +288,8 @@ static uint64_t now(void) {
 
 static void execute(const tort_call *call, const instruction *in) {
     int64_t a_count, b_count, count;
-    const float *a = find(call, &in->a, &a_count, 0), *b = find(call, &in->b, &b_count, 0);
-    float *y = find(call, &in->y, &count, a_count > b_count ? a_count : b_count);
+    const float *a = find(call, &in->a, &a_count, -1), *b = find(call, &in->b, &b_count, -1);
+    float *y = find(call, &in->y, &count, !a_count || !b_count ? 0 : a_count > b_count ? a_count : b_count);
     for (int64_t i = 0; i < count; i++)
         y[i] = *in->kind == 'R'   ? (a[i] > 0 ? a[i] : 0)
                : *in->kind == 'A' ? a[i % a_count] + b[i % b_count]

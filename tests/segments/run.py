@@ -155,7 +155,17 @@ def test_ahead_is_told(t):
     t.check("; its engine holds " in first, first)
 
 
+def test_ahead_profile(t):
+    """What the engine tells of its parts are lines of the profile; a segment has what is left."""
+    done = t.run("bench", "--json", "--profile", "--repeat", "4", "--shape", "x=3x4", chain="ahead,cpu")
+    units = json.loads(done.stdout)["profile"]["units"]
+    parts = {(unit["node"], unit["path"], unit["op"]): unit for unit in units if unit["kind"] == "part"}
+    names = [(2, "relu", "Relu"), (2, "scaled", "Mul"), (2, "shifted", "Add"), (6, "added", "Add"), (6, "again", "Mul"), (6, "cut", "Relu")]
+    t.check(sorted(parts) == names, sorted(parts))
+    t.check(all(unit["calls"] == 1 and unit["provider"] == "ahead" for unit in parts.values()), parts)
+
+
 if __name__ == "__main__":
     tests = test_json, test_left_out, test_text, test_run, test_others
-    ahead = test_ahead_runs, test_ahead_declines, test_ahead_refuses_to_compile, test_ahead_sizes, test_ahead_is_told
+    ahead = test_ahead_runs, test_ahead_declines, test_ahead_refuses_to_compile, test_ahead_sizes, test_ahead_is_told, test_ahead_profile
     main("segments", "engine,cpu", write_model, tests + ahead)

@@ -12,6 +12,7 @@
 
 /* ---- engines ----------------------------------------------------------------------------------------------------- */
 
+atomic_bool segment_is_running;
 int32_t segments_compiled, segments_released, segments_prepared; /* of one test, which is a process */
 
 static tort_status counting_fit(tort_fit *fit) {
@@ -73,6 +74,13 @@ static tort_status packed_run(const tort_call *call) {
     return engine_provider.segments->run(call);
 }
 
+/* A run that only ends when it is cancelled. */
+static tort_status wait_for_end(const tort_call *call) {
+    atomic_store(&segment_is_running, true);
+    while (!ahead_is_ended(call->state)) continue;
+    return tort_run_is_over(call->error);
+}
+
 /* Engines that are as the one for readers, but for what a test is about. */
 enum { COUNTING, LENIENT, REFUSING, FAILING, PACKING, EITHER, DEVICE, SECOND, WITHOUT, EMPTY, ADDING, OTHERS, ENGINES };
 
@@ -80,8 +88,9 @@ static const char *const names[ENGINES] = {"counting", "lenient", "refusing", "f
                                            "device",   "second",  "without",  "empty",   "adding",  "others"};
 static tort_kernel compilers[ENGINES];
 static tort_provider engines[ENGINES];
-const tort_provider *segment_providers[ENGINES + 2];
-static tort_kernel either_rows[5];
+const tort_provider *segment_providers[ENGINES + 4];
+static tort_provider waiting;
+static tort_kernel waits, either_rows[5];
 static const tort_kernel *const either_tables[] = {either_rows, NULL};
 static tort_kernel adding_rows[2];
 static const tort_kernel *const adding_tables[] = {adding_rows, NULL};
@@ -97,6 +106,13 @@ void make_engines(void) {
         segment_providers[i] = &engines[i];
     }
     segment_providers[ENGINES] = &engine_provider;
+    segment_providers[ENGINES + 1] = &ahead_provider;
+    segment_providers[ENGINES + 2] = &waiting;
+    waiting = ahead_provider;
+    waiting.name = "waiting";
+    waiting.segments = &waits;
+    waits = *ahead_provider.segments;
+    waits.run = wait_for_end;
     compilers[COUNTING].fit = counting_fit;
     compilers[COUNTING].unfit = counting_unfit;
     compilers[LENIENT].claim = NULL;

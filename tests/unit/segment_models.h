@@ -2,12 +2,15 @@
 #ifndef TORT_TESTS_UNIT_SEGMENT_MODELS_H
 #define TORT_TESTS_UNIT_SEGMENT_MODELS_H
 
+#include <stdatomic.h>
+
 #include "runtime/include/provider.h"
 #include "tests/build_model.h"
 #include "tests/unit/opened.h"
 
 /* Engines that are as the one for readers, but for what a test is about; after make_engines, for each test. */
 extern const tort_provider *segment_providers[];
+extern atomic_bool segment_is_running; /* of "waiting", whose runs last until they are cancelled */
 extern int32_t segments_compiled, segments_released, segments_prepared;
 void make_engines(void);
 

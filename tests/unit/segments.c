@@ -1,6 +1,7 @@
 /* segments.c - tests of segment.c and unit_view.c: which nodes become one, and that a run of them gives what single
  * nodes give; plans, errors, memory that runs out, bodies. */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "runtime/include/tinyort_plan.h"
@@ -100,7 +101,13 @@ Test(segments, shapes_of_values_inside_are_known_for_every_size) {
 }
 
 Test(segments, whatever_is_compiled_gives_what_single_nodes_give) {
-    static const char *const chains[] = {"engine,cpu", "device,cpu", "lenient,cpu", "adding,others,cpu"};
+    static const char *const chains[] = {"engine,cpu",
+                                         "device,cpu",
+                                         "lenient,cpu",
+                                         "adding,others,cpu",
+                                         "ahead,cpu",
+                                         "ahead:room=2,engine,cpu",
+                                         "ahead:declines=Mul+Relu,cpu"};
     for (segment_seed = 0; segment_seed < 150; segment_seed++)
         for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) expect_as_cpu(build_random, chains[i], 2);
 }
@@ -178,7 +185,27 @@ Test(segments, an_error_names_the_nodes) {
     opened_close(&o);
 }
 
-Test(segments, the_nth_allocation_fails) {
+static void *cancel_when_it_runs(void *context) {
+    while (!atomic_load(&segment_is_running)) continue;
+    tort_context_cancel(context);
+    return NULL;
+}
+
+Test(segments, a_run_of_an_engine_can_be_cancelled, .timeout = 60) {
+    opened o;
+    pthread_t thread;
+    tort_tensor output = {.data = NULL};
+    float numbers[8] = {1, -2, 3, -4, 5, -6, 7, -8};
+    const tort_tensor input = {.type = TORT_FLOAT, .rank = 2, .dims = {2, 4}, .data = numbers};
+    open_segments(&o, build_chain, "waiting", (tort_session_options){0});
+    cr_assert_eq(tort_context_create(o.session, &o.context, &o.error), TORT_OK, "%s", o.error.msg);
+    cr_assert_eq(pthread_create(&thread, NULL, cancel_when_it_runs, o.context), 0);
+    cr_expect_eq(tort_context_run(o.context, &input, 1, &output, 1, &o.error), TORT_E_CANCELLED, "%s", o.error.msg);
+    pthread_join(thread, NULL);
+    opened_close(&o);
+}
+
+static void expect_memory_errors(const char *chain) {
     bool failed = true;
     for (int64_t n = 1; failed; n++) {
         tort_counting_env counting;
@@ -192,7 +219,7 @@ Test(segments, the_nth_allocation_fails) {
         tort_session *session = NULL;
         tort_context *context = NULL;
         const tort_session_options options = {
-            .struct_size = sizeof options, .chain = "refusing,packing,cpu:threads=1", .providers = segment_providers};
+            .struct_size = sizeof options, .chain = chain, .providers = segment_providers};
         tort_tensor outputs[2] = {{.data = NULL}, {.data = NULL}};
         float numbers[8] = {1, -2, 3, -4, 5, -6, 7, -8};
         const tort_tensor input = {.type = TORT_FLOAT, .rank = 2, .dims = {2, 4}, .data = numbers};
@@ -208,6 +235,14 @@ Test(segments, the_nth_allocation_fails) {
         cr_assert_eq(counting.wrong_sizes, 0);
         tort_model_free(model);
     }
+}
+
+Test(segments, the_nth_allocation_fails) {
+    expect_memory_errors("refusing,packing,cpu:threads=1");
+}
+
+Test(segments, the_nth_allocation_of_an_engine_fails) {
+    expect_memory_errors("ahead,cpu:threads=1");
 }
 
 /* ---- bodies ------------------------------------------------------------------------------------------------------ */

@@ -87,20 +87,22 @@ static void take_back(const tort_lowered *lowered, const tort_segment *segment, 
 }
 
 /* Compiling can take seconds, and a user who sees nothing of it ends the program. */
-static void compile_and_tell(const tort_session *session, tort_link *link, tort_compiling *compiling,
-                             tort_verdict *verdict) {
+static tort_status compile_and_tell(const tort_session *session, tort_link *link, tort_compiling *compiling) {
     const tort_session_options *options = &session->options;
     const int32_t nodes = compiling->node->segment->node_count, before = tort_link_enter(link);
     const int64_t begin = tort_now();
     if (options->compiling) options->compiling(options->compiling_ud, link->provider->name, nodes, 0);
-    *verdict = link->provider->engine->compile(compiling);
+    const tort_status status = link->provider->engine->compile(compiling);
     const uint64_t ns = (uint64_t)(tort_now() - begin) + 1;
     tort_link_leave(link, before);
     if (options->compiling) options->compiling(options->compiling_ud, link->provider->name, nodes, ns);
     link->compiled.ns += ns;
-    if (verdict->code != TORT_YES) return;
-    link->compiled.nodes += nodes;
-    link->compiled.held += compiling->held;
+    if (!status && compiling->verdict->code == TORT_YES) {
+        link->compiled.nodes += nodes;
+        link->compiled.held += compiling->held;
+    }
+    if (status && compiling->error) compiling->error->provider = link->provider->name;
+    return status;
 }
 
 tort_status tort_engine_compile(const tort_lowered *lowered, tort_link *link, tort_unit_view *view,
@@ -116,10 +118,11 @@ tort_status tort_engine_compile(const tort_lowered *lowered, tort_link *link, to
                                 .device = link->device,
                                 .env = &session->env,
                                 .watch = &session->watch,
+                                .verdict = verdict,
                                 .error = error};
     tort_status status = add_bounds(lowered, &view->segment, error);
     if (!status) status = lend_constants(lowered, segment, view, &lent, error);
-    if (!status) compile_and_tell(session, link, &compiling, verdict);
+    if (!status) status = compile_and_tell(session, link, &compiling);
     take_back(lowered, segment, lent);
     if (!status) status = tort_session_in_time(session, error);
     unit->prepared = compiling.compiled;

@@ -2,7 +2,8 @@
  * made to its devices (tort_context_calls).
  *
  * Bytes are computed from the shapes of operands, FLOPs from the table of ops/ and the step's params; segments have
- * none. This file must not change what it measures. Read next: run.c, ops/flops.c. */
+ * none, but an engine may know the times of their parts. This file must not change what it measures. Read next: run.c,
+ * ops/flops.c. */
 #include <string.h>
 
 #include "runtime/core/graph/check.h"
@@ -86,6 +87,39 @@ static tort_profiled what_of(const tort_step *step) {
     return step->kind == TORT_STEP_CONVERT ? TORT_PROFILED_CONVERSION : TORT_PROFILED_NODE;
 }
 
+/* Tells the parts of a segment's last run, one after the other; returns their time, which is no more than `limit`. */
+static int64_t tell_parts(const tort_frame *frame, const tort_step *step, int64_t begin, int64_t limit) {
+    enum { MAX_PARTS = 256 };
+    const tort_context *context = frame->context;
+    const tort_unit *unit = &frame->lowered->units[step->node];
+    const tort_link *link = &context->session->chain[step->provider];
+    tort_engine_time times[MAX_PARTS];
+    int32_t count =
+        link->provider->engine->times(link->device, unit->prepared, frame->states[step->node], times, MAX_PARTS);
+    int64_t spent = 0;
+    if (count > MAX_PARTS) count = MAX_PARTS;
+    for (int32_t i = 0; i < count; i++) {
+        const int64_t left = limit - spent, ns = times[i].ns < (uint64_t)left ? (int64_t)times[i].ns : left;
+        context->profiler(context->profiler_ud, &(tort_profile_step){.what = TORT_PROFILED_PART,
+                                                                     .node = frame->lowered->graph.first + step->node,
+                                                                     .provider = link->provider->name,
+                                                                     .begin = begin + spent,
+                                                                     .end = begin + spent + ns,
+                                                                     .bytes = -1,
+                                                                     .flops = -1,
+                                                                     .part = i,
+                                                                     .part_name = times[i].name,
+                                                                     .part_op = times[i].kind});
+        spent += ns;
+    }
+    return spent;
+}
+
+static bool has_parts(const tort_frame *frame, const tort_step *step) {
+    if (step->kind != TORT_STEP_KERNEL || !frame->states || !frame->states[step->node]) return false;
+    return frame->context->session->chain[step->provider].provider->engine->times != NULL;
+}
+
 static void tell(tort_frame *frame, const tort_step *step, int64_t begin) {
     tort_context *context = frame->context;
     const tort_session *session = context->session;
@@ -99,7 +133,10 @@ static void tell(tort_frame *frame, const tort_step *step, int64_t begin) {
                               .flops = -1};
     context->told_until = told.end;
     context->profiled = told.end - begin;
-    if (context->profiles_work) find_work(frame, step, &told);
+    if (context->profiles_work)
+        find_work(frame, step, &told);
+    else if (has_parts(frame, step))
+        told.inside += tell_parts(frame, step, begin, told.end - begin);
     context->profiler(context->profiler_ud, &told);
 }
 
