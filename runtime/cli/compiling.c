@@ -6,15 +6,15 @@
 #include <unistd.h>
 
 #include "runtime/cli/print.h"
+#include "runtime/core/base/watch.h"
 
 static void *tick(void *ud) {
     cli_compiling *c = ud;
     pthread_mutex_lock(&c->lock);
     for (int seconds = 0; !c->done; seconds++) {
-        struct timespec next;
+        const int64_t at = tort_now() + 1000000000;
+        const struct timespec next = {.tv_sec = (time_t)(at / 1000000000), .tv_nsec = (long)(at % 1000000000)};
         if (seconds) cli_progress("compiling %d nodes for %s: %d s", c->nodes, c->provider, seconds);
-        clock_gettime(CLOCK_REALTIME, &next);
-        next.tv_sec++;
         pthread_cond_timedwait(&c->ended, &c->lock, &next);
     }
     pthread_mutex_unlock(&c->lock);
@@ -25,7 +25,11 @@ static void begin(cli_compiling *c, const char *provider, int32_t nodes) {
     cli_progress("compiling %d nodes for %s", nodes, provider);
     *c = (cli_compiling){.nodes = nodes, .provider = provider};
     pthread_mutex_init(&c->lock, NULL);
-    pthread_cond_init(&c->ended, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&c->ended, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     c->ticks = isatty(STDERR_FILENO) && pthread_create(&c->thread, NULL, tick, c) == 0;
 }
 

@@ -286,8 +286,9 @@ static const char *remark_of(writer *w, int32_t provider) {
     char text[sizeof link->condition.note + 80] = "";
     if (!link->condition.ready) return keep(w, link->condition.message);
     if (link->compiled.nodes) {
-        snprintf(text, sizeof text, "%s%scompiled %d nodes in %.1f s", link->condition.note,
-                 *link->condition.note ? "; " : "", (int)link->compiled.nodes, (double)link->compiled.ns / 1e9);
+        snprintf(text, sizeof text, "%s%scompiled %d nodes in %llu ms", link->condition.note,
+                 *link->condition.note ? "; " : "", (int)link->compiled.nodes,
+                 (unsigned long long)(link->compiled.ns / 1000000));
         return keep(w, text);
     }
     if (*link->condition.note || !link->provider->remark) return keep(w, link->condition.note);
