@@ -157,13 +157,15 @@ CLI_LIBS := $(if $(HAS_PICTURES),-lpng -ljpeg) $(if $(SOURCES),,-lz -lcjson)
 CPU_SOURCES := $(if $(PLAIN),$(addprefix kernels/cpu/,cpu.c cpu_kernels.c cpu_provider.c),$(wildcard $(addprefix kernels/cpu/,*.c microsoft/*.c ml/*.c)))
 CUDA_C_SOURCES := $(if $(PLAIN),,$(wildcard kernels/cuda/*.c))
 # Any other folder of kernels is a provider in plain C (kernels/README.md).
-OTHER_SOURCES := $(if $(PLAIN),,$(wildcard $(patsubst %,%*.c,$(filter-out $(addprefix kernels/,cpu/ cuda/ cudasim/ firmware/),$(wildcard kernels/*/)))))
+OTHER_SOURCES := $(if $(PLAIN),,$(wildcard $(patsubst %,%*.c,$(filter-out $(addprefix kernels/,cpu/ cuda/ cudasim/ firmware/ plugin/),$(wildcard kernels/*/)))))
 # Code for firmware is in the command line alone, so that the library stays small: its provider, and what prints files.
 FIRMWARE_SOURCES := $(wildcard kernels/firmware/*.c runtime/firmware/*/*.c)
 FIRMWARE_CODE := $(wildcard kernels/firmware/code/*.h)
+# So are the providers that host plugins of ONNX Runtime.
+HOST_SOURCES := $(if $(PLAIN),,$(wildcard kernels/plugin/*.c))
 # What writes models is in the command line and in Python's extension.
 EXPORT_SOURCES := $(wildcard runtime/export/*.c)
-CLI_SOURCES := $(filter-out $(if $(HAS_PICTURES),,%/picture_files.c),$(wildcard runtime/cli/*.c runtime/cli/files/*.c)) $(EXPORT_SOURCES) $(FIRMWARE_SOURCES)
+CLI_SOURCES := $(filter-out $(if $(HAS_PICTURES),,%/picture_files.c),$(wildcard runtime/cli/*.c runtime/cli/files/*.c)) $(EXPORT_SOURCES) $(FIRMWARE_SOURCES) $(HOST_SOURCES)
 # Of these: tensors and values in files, which need nothing but the library.
 VALUE_FILE_SOURCES := $(addprefix runtime/cli/files/,new_file.c npy.c pb_file.c pb_write.c tensor_file.c tensor_memory.c value_file.c) runtime/export/message.c
 LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES) $(wildcard ops/extra/*),$(wildcard runtime/build.c runtime/core/*/*.c loader/*.c ops/*.c ops/*/*.c)) $(CPU_SOURCES) $(CUDA_C_SOURCES) $(OTHER_SOURCES)

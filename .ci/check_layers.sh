@@ -115,7 +115,7 @@ function check_calls(   code, text) {
     only(code, "^$", "is(alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper|xdigit)|to(lower|upper)|strn?casecmp|strcoll|" \
         "strxfrm|strftime|mb(r?to|s|r?len)[a-z]*|wc[a-z]+|isw[a-z]+|tow[a-z]+", "it depends on the locale, runtime/core/base/ascii.h does not")
     only(code, "^(runtime/core/base/locale.c|kernels/cuda/libraries.c)$", "strerror(_r)?|perror", "it depends on the locale, runtime/core/base/locale.h does not")
-    only(code, "^runtime/cli/", "(secure_)?getenv", "only the command line reads the environment")
+    only(code, "^(runtime/cli/|kernels/plugin/find.c$)", "(secure_)?getenv", "only the command line reads the environment")
     only(code, "^runtime/(core/base/watch|cli/page).c$", "clock_gettime|timespec_get|gettimeofday|time|clock", "runtime/core/base/watch.h tells the time")
     only(code, "^runtime/core/base/hash.c$", "getrandom|getentropy|arc4random", "tort_random_bits has a way out where the system gives none")
     if (code ~ /(^|[^A-Za-z0-9_])((f|s|sn|d|as)?print|[fs]?scan)f *\(/) plain_format = FILENAME != "runtime/core/base/locale.c"

@@ -11,7 +11,10 @@ extern const tort_provider tort_provider_cpu;
 
 /* In the command line alone, which links its objects: where it is missing its address is NULL, and ends the list. The
  * library stays without it, and an application that wants it links kernels/firmware/ and names it in its options. */
-extern const tort_provider tort_provider_firmware __attribute__((weak, visibility("hidden")));
+#define IN_COMMAND_LINE __attribute__((weak, visibility("hidden")))
+extern const tort_provider tort_provider_firmware IN_COMMAND_LINE, tort_provider_plugin IN_COMMAND_LINE,
+    tort_provider_openvino IN_COMMAND_LINE, tort_provider_qnn IN_COMMAND_LINE,
+    tort_provider_tensorrt_rtx IN_COMMAND_LINE, tort_provider_webgpu IN_COMMAND_LINE;
 
 #ifndef TORT_CPU_PLAIN
 /* With a CUDA compiler the file is compiled twice, with and without TORT_CUDA; once more for the package for Python,
@@ -65,6 +68,11 @@ static const tort_provider *const providers[] = {
     &cudasim,
 #endif
     &tort_provider_firmware,
+    &tort_provider_plugin,
+    &tort_provider_openvino,
+    &tort_provider_qnn,
+    &tort_provider_tensorrt_rtx,
+    &tort_provider_webgpu,
     NULL,
 };
 

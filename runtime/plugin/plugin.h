@@ -12,7 +12,7 @@
 #include "runtime/core/base/error.h"
 #include "runtime/core/plan/plan.h"
 #include "runtime/include/tinyort_report.h"
-#include "runtime/plugin/ort.h"
+#include "runtime/include/ort.h"
 
 /* Tables of the host, from the registration of the library; they live in the factory. */
 typedef struct plugin_host {

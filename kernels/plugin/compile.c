@@ -1,0 +1,164 @@
+/* compile.c - has the plugin compile a segment, and runs it (run.h, tort_engine). */
+#include "kernels/plugin/run.h"
+
+/* ---- compiling --------------------------------------------------------------------------------------------------- */
+
+/* The node in whose place the segment stands. Its lists are numbers of the graph's values. */
+static ort_node fused_node(const ort_graph *graph, const tort_host_compiled *made, const int32_t *inputs) {
+    const tort_segment_view *s = graph->view;
+    return (ort_node){.graph = graph,
+                      .name = made->name,
+                      .op = made->name,
+                      .domain = graph->host->name,
+                      .inputs = inputs,
+                      .outputs = s->outputs,
+                      .input_count = made->input_count + made->constant_count,
+                      .output_count = s->output_count,
+                      .opset = 1};
+}
+
+/* Constants are only lent: where the plugin reads them in runs, they are kept. */
+static bool keep_constants(tort_host_compiled *made, const ort_graph *graph, uint64_t *held) {
+    made->constants = tort_alloc_zero(graph->env, (size_t)made->constant_count + 1, sizeof *made->constants);
+    for (int32_t i = 0; made->constants && i < made->constant_count; i++) {
+        ort_value *constant = &made->constants[i];
+        *constant = graph->values[made->input_count + i].value;
+        const void *from = constant->data;
+        constant->data = tort_alloc_aligned(graph->env, constant->bytes);
+        if (!constant->data) return false;
+        memset(constant->type.tensor.names, 0, sizeof constant->type.tensor.names);
+        if (constant->bytes) memcpy(constant->data, from, constant->bytes);
+        *held += constant->bytes;
+    }
+    return made->constants != NULL;
+}
+
+/* Calls Compile; NULL: done. */
+static ort_status *call_compile(tort_host *host, const ort_graph *graph, tort_host_compiled *made,
+                                const int32_t *inputs) {
+    const ort_node fused = fused_node(graph, made, inputs);
+    const ort_graph *graphs[] = {graph};
+    const ort_node *nodes[] = {&fused};
+    ort_compute *computes[] = {NULL};
+    ort_node *contexts[] = {NULL}; /* for models that a plugin writes: none is asked for */
+    ort_status *status = host->ep->compile(host->ep, graphs, nodes, 1, computes, contexts);
+    made->compute = status ? NULL : computes[0];
+    if (!status && !made->compute) return tort_host_create_status(ORT_FAIL, "it succeeds, and gives nothing that runs");
+    if (!status && (!made->compute->create_state || !made->compute->run || !made->compute->release_state))
+        return tort_host_create_status(ORT_FAIL, "what it gives lacks CreateState, Compute or ReleaseState");
+    return status;
+}
+
+static tort_verdict compile(tort_compiling *compile, tort_host_compiled *made, ort_graph *graph) {
+    tort_host *host = compile->device;
+    const tort_segment_view *s = compile->node->segment;
+    int32_t *inputs = tort_alloc(compile->env, ((size_t)s->value_count + 1) * sizeof *inputs);
+    char words[400];
+    snprintf(made->name, sizeof made->name, "tinyort_%s_%d", host->name, (int)host->compiled++);
+    made->context.name = made->name;
+    made->input_count = s->input_count;
+    made->constant_count = host->drops ? 0 : s->constant_count;
+    made->output_count = s->output_count;
+    for (int32_t i = 0; inputs && i < s->input_count + s->constant_count; i++) inputs[i] = i;
+    if (!inputs || !keep_constants(made, graph, &compile->held)) {
+        tort_free(compile->env, inputs, ((size_t)s->value_count + 1) * sizeof *inputs);
+        return tort_no(TORT_NO_MEMORY, "", "no memory for a segment of %s", host->name);
+    }
+    ort_status *status = call_compile(host, graph, made, inputs);
+    tort_free(compile->env, inputs, ((size_t)s->value_count + 1) * sizeof *inputs);
+    const bool failed = status != NULL;
+    tort_host_words(host, status, words, sizeof words);
+    if (failed) return tort_no(TORT_NO_CAPABILITY, "", "%s: Compile: %.300s", host->name, words);
+    snprintf(compile->words, sizeof compile->words, "%s", host->name);
+    return tort_yes();
+}
+
+tort_verdict tort_host_compile(tort_compiling *compiling) {
+    tort_host *host = compiling->device;
+    tort_host_compiled *made = tort_alloc_zero(compiling->env, 1, sizeof *made);
+    if (!made) return tort_no(TORT_NO_MEMORY, "", "no memory for a segment");
+    ort_graph graph;
+    tort_verdict verdict;
+    const tort_status status = tort_host_read_graph(host, compiling->env, compiling->node, &graph, compiling->error);
+    if (status)
+        verdict = tort_no(TORT_NO_TYPE, "", "%.300s", compiling->error->msg);
+    else
+        verdict = compile(compiling, made, &graph);
+    tort_host_free_graph(&graph);
+    if (verdict.code == TORT_YES)
+        compiling->compiled = made;
+    else
+        tort_host_release(host, compiling->env, made);
+    return verdict;
+}
+
+void tort_host_release(void *device, const tort_env *env, void *compiled) {
+    tort_host *host = device;
+    tort_host_compiled *made = compiled;
+    if (made->compute) host->ep->release(host->ep, &made->compute, 1);
+    for (int32_t i = 0; made->constants && i < made->constant_count; i++)
+        if (made->constants[i].data) tort_free_aligned(env, made->constants[i].data, made->constants[i].bytes);
+    tort_free(env, made->constants, ((size_t)made->constant_count + 1) * sizeof *made->constants);
+    tort_free(env, made, sizeof *made);
+}
+
+/* ---- what a context has ------------------------------------------------------------------------------------------ */
+
+tort_status tort_host_begin(void *device, const tort_env *env, void *compiled, void **state, tort_error *error) {
+    tort_host *host = device;
+    tort_host_compiled *made = compiled;
+    const int32_t inputs = made->input_count + made->constant_count;
+    const size_t values = (size_t)(inputs + made->output_count);
+    const size_t bytes = sizeof(ort_run) + values * sizeof(ort_value) + (size_t)made->output_count;
+    ort_run *run = tort_alloc_zero(env, 1, bytes);
+    char words[400];
+    if (!run) return tort_out_of_memory(error, bytes);
+    *run = (ort_run){.host = host, .bytes = bytes, .input_count = inputs, .output_count = made->output_count};
+    run->asked = (bool *)(void *)&run->values[values];
+    for (int32_t i = 0; i < made->constant_count; i++) run->values[made->input_count + i] = made->constants[i];
+    ort_status *status = made->compute->create_state(made->compute, &made->context, &run->state);
+    const bool failed = status != NULL;
+    tort_host_words(host, status, words, sizeof words);
+    if (!failed) {
+        *state = run;
+        return TORT_OK;
+    }
+    tort_free(env, run, bytes);
+    return tort_fail(error, TORT_E_RUN, "%s: CreateState: %s", host->name, words);
+}
+
+void tort_host_end(void *device, const tort_env *env, void *compiled, void *state) {
+    tort_host_compiled *made = compiled;
+    ort_run *run = state;
+    (void)device;
+    made->compute->release_state(made->compute, run->state);
+    tort_free(env, run, run->bytes);
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+tort_status tort_host_run(const tort_call *call) {
+    tort_host *host = call->device;
+    const tort_host_compiled *made = call->prepared;
+    ort_run *run = call->state;
+    char words[400];
+    run->call = call;
+    for (int32_t i = 0; i < made->input_count; i++) tort_host_fill(&run->values[i], &call->inputs[i]);
+    for (int32_t o = 0; o < run->output_count; o++) {
+        tort_host_fill(&run->values[run->input_count + o], &call->outputs[o]);
+        run->asked[o] = false;
+    }
+    if (!host->runs_at_once) pthread_mutex_lock(&host->one_run);
+    ort_status *status = made->compute->run(made->compute, run->state, run);
+    if (!host->runs_at_once) pthread_mutex_unlock(&host->one_run);
+    run->call = NULL;
+    if (status) {
+        tort_host_words(host, status, words, sizeof words);
+        return tort_fail(call->error, TORT_E_RUN, "%s: Compute: %s", host->name, words);
+    }
+    for (int32_t o = 0; o < run->output_count; o++)
+        if (!run->asked[o])
+            return tort_fail(call->error, TORT_E_RUN, "%s: Compute succeeds, and has not written output %d", host->name,
+                             (int)o);
+    return TORT_OK;
+}

@@ -1,0 +1,90 @@
+/* find.c - finds the shared object of a package of Python, without running Python (host.h).
+ *
+ * Looked at, one after the other: the folders of TINYORT_PLUGINS, a list with ':' between them; the site-packages of
+ * the virtual environment that VIRTUAL_ENV names; those beside the python3 that PATH finds. Only absolute folders
+ * count, so that nobody else's file in the working directory is loaded. */
+#include <glob.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include "kernels/plugin/host.h"
+
+typedef struct search {
+    const tort_host_package *package;
+    char *path, *tried;
+    size_t size, tried_size;
+} search;
+
+/* Looks for FOLDER/FILE, where the folder is a pattern; the last match is taken, which is the newest Python. */
+static bool look(const search *s, const char *folder, const char *below) {
+    char pattern[PATH_MAX];
+    glob_t found;
+    if (*folder != '/' || !s->package->file) return false;
+    const int length = snprintf(pattern, sizeof pattern, "%s%s/%s", folder, below, s->package->file);
+    if (length < 0 || (size_t)length >= sizeof pattern) return false;
+    const size_t used = strlen(s->tried);
+    snprintf(s->tried + used, s->tried_size - used, "%s%s%s", used ? ", " : "", folder, below);
+    bool done = false;
+    if (!glob(pattern, 0, NULL, &found)) {
+        const char *last = found.gl_pathv[found.gl_pathc - 1];
+        done = strlen(last) < s->size && access(last, R_OK) == 0;
+        if (done) memcpy(s->path, last, strlen(last) + 1);
+    }
+    globfree(&found);
+    return done;
+}
+
+/* Site-packages of a Python below a folder: of its own, or Debian's. */
+static bool look_below(const search *s, const char *prefix) {
+    static const char *const places[] = {"/lib/python3*/site-packages/", "/lib/python3/dist-packages/",
+                                         "/local/lib/python3*/dist-packages/"};
+    char below[128];
+    bool done = false;
+    for (size_t i = 0; !done && i < sizeof places / sizeof *places; i++) {
+        snprintf(below, sizeof below, "%s%s", places[i], s->package->folder);
+        done = look(s, prefix, below);
+    }
+    return done;
+}
+
+/* Copies the next entry of a list with ':' between; false: there is none. */
+static bool next_of(const char **list, char *entry, size_t size) {
+    if (!*list || !**list) return false;
+    const size_t length = strcspn(*list, ":");
+    const bool fits = length < size;
+    if (fits) memcpy(entry, *list, length);
+    entry[fits ? length : 0] = 0;
+    *list += length + ((*list)[length] == ':');
+    return true;
+}
+
+/* The folder above the one that has the python3 of PATH: links of it are followed, as /usr/bin/python3 may be one. */
+static bool look_beside_python(const search *s) {
+    char entry[PATH_MAX], program[PATH_MAX + 16], real[PATH_MAX];
+    const char *list = getenv("PATH");
+    while (next_of(&list, entry, sizeof entry)) {
+        if (*entry != '/') continue;
+        snprintf(program, sizeof program, "%s/python3", entry);
+        if (access(program, X_OK) != 0) continue;
+        for (int followed = 0; followed < 2; followed++) {
+            if (followed && !realpath(program, real)) break;
+            char *folder = followed ? real : program;
+            for (int up = 0; up < 2; up++)
+                if (strrchr(folder, '/')) *strrchr(folder, '/') = 0;
+            if (look_below(s, folder)) return true;
+            snprintf(program, sizeof program, "%s/python3", entry);
+        }
+        return false;
+    }
+    return false;
+}
+
+bool tort_host_find(const tort_host_package *package, char *path, size_t size, char *tried, size_t tried_size) {
+    const search s = {package, path, tried, size, tried_size};
+    const char *list = getenv("TINYORT_PLUGINS"), *environment = getenv("VIRTUAL_ENV");
+    char entry[PATH_MAX];
+    *tried = 0;
+    while (next_of(&list, entry, sizeof entry))
+        if (look(&s, entry, "")) return true;
+    return (environment && look_below(&s, environment)) || look_beside_python(&s);
+}

@@ -1,0 +1,478 @@
+/* graph.c - a segment as a plugin reads it: graph, nodes, attributes and values (host.h).
+ *
+ * Tensors and their types are members of these objects or of a state: nothing is allocated for a question, and what the
+ * plugin gives back is not freed. Read next: tensors.c. */
+#include "kernels/plugin/host.h"
+
+/* ---- made of the view -------------------------------------------------------------------------------------------- */
+
+static int32_t count_symbols(const tort_segment_view *s) {
+    int32_t count = 0;
+    for (int32_t v = 0; v < s->value_count; v++)
+        for (int32_t d = 0; d < s->values[v].rank; d++) count += s->values[v].dims[d] < 0;
+    return count;
+}
+
+static int32_t count_attributes(const tort_segment_view *s) {
+    int32_t count = 0;
+    for (int32_t i = 0; i < s->node_count; i++)
+        for (int32_t a = 0; a < s->nodes[i].attribute_count; a++) count += !s->nodes[i].attributes[a].is_default;
+    return count;
+}
+
+static tort_status read_value(ort_graph *graph, int32_t v, tort_error *error) {
+    const tort_segment_view *s = graph->view;
+    const tort_info *info = &s->values[v];
+    ort_value_info *value = &graph->values[v];
+    ort_shape_info *shape = &value->value.type.tensor;
+    *value = (ort_value_info){.graph = graph, .name = s->names[v], .number = v};
+    shape->type = tort_host_element(info->type);
+    shape->rank = info->rank;
+    for (int32_t d = 0; d < info->rank; d++) {
+        shape->dims[d] = info->dims[d] < 0 ? -1 : info->dims[d];
+        shape->names[d] = "";
+        if (info->dims[d] < 0)
+            shape->names[d] =
+                tort_dim_text(s->dims, info->dims[d], graph->symbols[graph->symbol_count++], sizeof *graph->symbols);
+    }
+    tort_tensor tensor = {.type = info->type, .rank = info->rank};
+    if (v < s->input_count || v >= s->input_count + s->constant_count || !info->data) return TORT_OK;
+    for (int32_t d = 0; d < info->rank; d++) tensor.dims[d] = info->dims[d];
+    memcpy(&tensor.data, &info->data, sizeof tensor.data); /* drops const: a plugin only reads it */
+    if (info->rank >= 0 && tort_host_fill(&value->value, &tensor)) return TORT_OK;
+    return tort_fail(error, TORT_E_UNSUPPORTED, "constant \"%.100s\" is no tensor that a plugin could read",
+                     value->name);
+}
+
+static tort_status read_attribute(ort_graph *graph, const tort_attribute *from, ort_attribute *to, tort_error *error) {
+    const void *data = NULL;
+    *to = (ort_attribute){.from = from};
+    if (from->kind != TORT_ATTR_TENSOR || !graph->model) return TORT_OK;
+    const tort_weight *weight = tort_weight_of(graph->model, from->u.weights[0]);
+    tort_status status = tort_weight_acquire(graph->model, from->u.weights[0], &data, error);
+    if (status) return status;
+    tort_tensor tensor = {.type = weight->type, .rank = weight->rank};
+    memcpy(tensor.dims, weight->dims, sizeof tensor.dims);
+    memcpy(&tensor.data, &data, sizeof tensor.data);
+    if (tort_host_fill(&to->tensor, &tensor)) return TORT_OK;
+    tort_weight_release(graph->model, from->u.weights[0]);
+    return tort_fail(error, TORT_E_UNSUPPORTED, "attribute \"%.100s\" is no tensor that a plugin could read",
+                     from->name);
+}
+
+static tort_status read_node(ort_graph *graph, int32_t i, tort_error *error) {
+    const tort_segment_node *from = &graph->view->nodes[i];
+    ort_node *node = &graph->nodes[i];
+    tort_status status = TORT_OK;
+    *node = (ort_node){.graph = graph,
+                       .name = from->name ? from->name : "",
+                       .op = from->op->name,
+                       .domain = from->op->domain ? from->op->domain : "",
+                       .inputs = from->inputs,
+                       .outputs = from->outputs,
+                       .attributes = graph->attributes + graph->attribute_count,
+                       .input_count = from->input_count,
+                       .output_count = from->output_count,
+                       .opset = from->opset,
+                       .id = (size_t)i};
+    for (int32_t a = 0; !status && a < from->attribute_count; a++) {
+        if (from->attributes[a].is_default) continue;
+        status = read_attribute(graph, &from->attributes[a], &graph->attributes[graph->attribute_count], error);
+        if (status) break;
+        graph->attribute_count++;
+        node->attribute_count++;
+    }
+    int32_t d = 0;
+    while (d < graph->domain_count && strcmp(graph->domains[d], node->domain) != 0) d++;
+    if (d < graph->domain_count || d == TORT_HOST_DOMAINS) return status;
+    graph->domains[d] = node->domain;
+    graph->versions[d] = node->opset;
+    graph->domain_count++;
+    return status;
+}
+
+/* Of each array one more than there is, as no array of no bytes is allocated. */
+tort_status tort_host_read_graph(tort_host *host, const tort_env *env, const tort_node_view *node, ort_graph *graph,
+                                 tort_error *error) {
+    const tort_segment_view *s = node->segment;
+    *graph = (ort_graph){.host = host, .env = env, .model = node->model, .view = s};
+    graph->values = tort_alloc_zero(env, (size_t)s->value_count + 1, sizeof *graph->values);
+    graph->nodes = tort_alloc_zero(env, (size_t)s->node_count + 1, sizeof *graph->nodes);
+    graph->attributes = tort_alloc_zero(env, (size_t)count_attributes(s) + 1, sizeof *graph->attributes);
+    graph->symbols = tort_alloc_zero(env, (size_t)count_symbols(s) + 1, sizeof *graph->symbols);
+    tort_status status = TORT_OK;
+    if (!graph->values || !graph->nodes || !graph->attributes || !graph->symbols)
+        status = tort_fail(error, TORT_E_MEMORY, "no memory for a graph of %d nodes", (int)s->node_count);
+    for (int32_t v = 0; !status && v < s->value_count; v++) status = read_value(graph, v, error);
+    for (int32_t i = 0; !status && i < s->node_count; i++) status = read_node(graph, i, error);
+    return status;
+}
+
+void tort_host_free_graph(ort_graph *graph) {
+    const tort_segment_view *s = graph->view;
+    for (int32_t a = 0; a < graph->attribute_count; a++)
+        if (graph->attributes[a].tensor.data)
+            tort_weight_release(graph->model, graph->attributes[a].from->u.weights[0]);
+    tort_free(graph->env, graph->values, ((size_t)s->value_count + 1) * sizeof *graph->values);
+    tort_free(graph->env, graph->nodes, ((size_t)s->node_count + 1) * sizeof *graph->nodes);
+    tort_free(graph->env, graph->attributes, ((size_t)count_attributes(s) + 1) * sizeof *graph->attributes);
+    tort_free(graph->env, graph->symbols, ((size_t)count_symbols(s) + 1) * sizeof *graph->symbols);
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
+
+/* A list of pointers is filled if it has room for all. */
+static ort_status *room(size_t given, size_t needed) {
+    if (given >= needed) return NULL;
+    TORT_HOST_FAIL(ORT_INVALID_ARGUMENT, "there are %zu of them, more than the %zu of the list", needed, given);
+}
+
+/* Values by their numbers; NULL: absent. */
+static ort_status *list_values(const ort_graph *graph, const int32_t *numbers, int32_t count,
+                               const ort_value_info **values, size_t given) {
+    ort_status *status = room(given, (size_t)count);
+    for (int32_t i = 0; !status && i < count; i++) values[i] = numbers[i] < 0 ? NULL : &graph->values[numbers[i]];
+    return status;
+}
+
+static ort_status *list_range(const ort_graph *graph, int32_t first, int32_t count, const ort_value_info **values,
+                              size_t given) {
+    ort_status *status = room(given, (size_t)count);
+    for (int32_t i = 0; !status && i < count; i++) values[i] = &graph->values[first + i];
+    return status;
+}
+
+/* ---- the graph --------------------------------------------------------------------------------------------------- */
+
+ort_status *tort_host_graph_name(const ort_graph *graph, const char **name) {
+    (void)graph;
+    *name = "tinyort";
+    return NULL;
+}
+
+ort_status *tort_host_model_path(const ort_graph *graph, const char **path) {
+    (void)graph;
+    *path = "";
+    return NULL;
+}
+
+ort_status *tort_host_ir_version(const ort_graph *graph, int64_t *version) {
+    (void)graph;
+    *version = 10; /* nothing that depends on it is in a graph as it is read here */
+    return NULL;
+}
+
+ort_status *tort_host_opset_count(const ort_graph *graph, size_t *count) {
+    *count = (size_t)graph->domain_count;
+    return NULL;
+}
+
+ort_status *tort_host_opsets(const ort_graph *graph, const char **domains, int64_t *versions, size_t count) {
+    ort_status *status = room(count, (size_t)graph->domain_count);
+    for (int32_t d = 0; !status && d < graph->domain_count; d++) {
+        domains[d] = graph->domains[d];
+        versions[d] = graph->versions[d];
+    }
+    return status;
+}
+
+ort_status *tort_host_graph_input_count(const ort_graph *graph, size_t *count) {
+    *count = (size_t)graph->view->input_count;
+    return NULL;
+}
+
+ort_status *tort_host_graph_inputs(const ort_graph *graph, const ort_value_info **values, size_t count) {
+    return list_range(graph, 0, graph->view->input_count, values, count);
+}
+
+ort_status *tort_host_graph_output_count(const ort_graph *graph, size_t *count) {
+    *count = (size_t)graph->view->output_count;
+    return NULL;
+}
+
+ort_status *tort_host_graph_outputs(const ort_graph *graph, const ort_value_info **values, size_t count) {
+    return list_values(graph, graph->view->outputs, graph->view->output_count, values, count);
+}
+
+ort_status *tort_host_initializer_count(const ort_graph *graph, size_t *count) {
+    *count = (size_t)graph->view->constant_count;
+    return NULL;
+}
+
+ort_status *tort_host_initializers(const ort_graph *graph, const ort_value_info **values, size_t count) {
+    return list_range(graph, graph->view->input_count, graph->view->constant_count, values, count);
+}
+
+ort_status *tort_host_node_count(const ort_graph *graph, size_t *count) {
+    *count = (size_t)graph->view->node_count;
+    return NULL;
+}
+
+ort_status *tort_host_nodes(const ort_graph *graph, const ort_node **nodes, size_t count) {
+    ort_status *status = room(count, (size_t)graph->view->node_count);
+    for (int32_t i = 0; !status && i < graph->view->node_count; i++) nodes[i] = &graph->nodes[i];
+    return status;
+}
+
+ort_status *tort_host_parent_node(const ort_graph *graph, const ort_node **node) {
+    (void)graph;
+    *node = NULL;
+    return NULL;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+
+ort_status *tort_host_node_id(const ort_node *node, size_t *id) {
+    *id = node->id;
+    return NULL;
+}
+
+ort_status *tort_host_node_name(const ort_node *node, const char **name) {
+    *name = node->name;
+    return NULL;
+}
+
+ort_status *tort_host_node_op(const ort_node *node, const char **op) {
+    *op = node->op;
+    return NULL;
+}
+
+ort_status *tort_host_node_domain(const ort_node *node, const char **domain) {
+    *domain = node->domain;
+    return NULL;
+}
+
+ort_status *tort_host_since_version(const ort_node *node, int *version) {
+    *version = node->opset;
+    return NULL;
+}
+
+ort_status *tort_host_node_ep(const ort_node *node, const char **name) {
+    *name = node->graph->host->name;
+    return NULL;
+}
+
+ort_status *tort_host_graph_of(const ort_node *node, const ort_graph **graph) {
+    *graph = node->graph;
+    return NULL;
+}
+
+ort_status *tort_host_node_input_count(const ort_node *node, size_t *count) {
+    *count = (size_t)node->input_count;
+    return NULL;
+}
+
+ort_status *tort_host_node_inputs(const ort_node *node, const ort_value_info **values, size_t count) {
+    return list_values(node->graph, node->inputs, node->input_count, values, count);
+}
+
+ort_status *tort_host_node_output_count(const ort_node *node, size_t *count) {
+    *count = (size_t)node->output_count;
+    return NULL;
+}
+
+ort_status *tort_host_node_outputs(const ort_node *node, const ort_value_info **values, size_t count) {
+    return list_values(node->graph, node->outputs, node->output_count, values, count);
+}
+
+/* Nodes with bodies are not in segments. */
+ort_status *tort_host_implicit_count(const ort_node *node, size_t *count) {
+    (void)node;
+    *count = 0;
+    return NULL;
+}
+
+ort_status *tort_host_implicit(const ort_node *node, const ort_value_info **values, size_t count) {
+    (void)node, (void)values, (void)count;
+    return NULL;
+}
+
+ort_status *tort_host_body_count(const ort_node *node, size_t *count) {
+    (void)node;
+    *count = 0;
+    return NULL;
+}
+
+ort_status *tort_host_bodies(const ort_node *node, const ort_graph **bodies, size_t count, const char **attributes) {
+    (void)node, (void)bodies, (void)count, (void)attributes;
+    return NULL;
+}
+
+/* ---- attributes -------------------------------------------------------------------------------------------------- */
+
+ort_status *tort_host_attribute_count(const ort_node *node, size_t *count) {
+    *count = (size_t)node->attribute_count;
+    return NULL;
+}
+
+ort_status *tort_host_attributes(const ort_node *node, const ort_attribute **attributes, size_t count) {
+    ort_status *status = room(count, (size_t)node->attribute_count);
+    for (int32_t a = 0; !status && a < node->attribute_count; a++) attributes[a] = &node->attributes[a];
+    return status;
+}
+
+ort_status *tort_host_attribute_named(const ort_node *node, const char *name, const ort_attribute **attribute) {
+    *attribute = NULL;
+    for (int32_t a = 0; name && a < node->attribute_count; a++)
+        if (!strcmp(node->attributes[a].from->name, name)) *attribute = &node->attributes[a];
+    if (*attribute) return NULL;
+    TORT_HOST_FAIL(ORT_INVALID_ARGUMENT, "node \"%.100s\" has no attribute \"%.100s\"", node->name, name ? name : "");
+}
+
+ort_status *tort_host_attribute_name(const ort_attribute *attribute, const char **name) {
+    *name = attribute->from->name;
+    return NULL;
+}
+
+static int type_of_attribute(const ort_attribute *attribute) {
+    static const int types[] = {[TORT_ATTR_FLOAT] = ORT_ATTR_FLOAT,    [TORT_ATTR_INT] = ORT_ATTR_INT,
+                                [TORT_ATTR_STRING] = ORT_ATTR_STRING,  [TORT_ATTR_TENSOR] = ORT_ATTR_TENSOR,
+                                [TORT_ATTR_FLOATS] = ORT_ATTR_FLOATS,  [TORT_ATTR_INTS] = ORT_ATTR_INTS,
+                                [TORT_ATTR_STRINGS] = ORT_ATTR_STRINGS};
+    return attribute->from->kind <= TORT_ATTR_STRINGS ? types[attribute->from->kind] : 0;
+}
+
+ort_status *tort_host_attribute_type(const ort_attribute *attribute, int *type) {
+    *type = type_of_attribute(attribute);
+    return NULL;
+}
+
+ort_status *tort_host_attribute_tensor(const ort_attribute *attribute, ort_value **value) {
+    *value = attribute->tensor.data ? (ort_value *)(uintptr_t)&attribute->tensor : NULL;
+    return *value ? NULL : tort_host_create_status(ORT_INVALID_ARGUMENT, "the attribute is no tensor");
+}
+
+/* Strings have an end each: a list of them is one after another. */
+static size_t copy_strings(const tort_string *strings, int32_t count, char *to) {
+    size_t at = 0;
+    for (int32_t i = 0; i < count; i++) {
+        if (to && strings[i].length) memcpy(to + at, strings[i].data, strings[i].length);
+        at += strings[i].length + 1;
+        if (to) to[at - 1] = 0;
+    }
+    return at;
+}
+
+ort_status *tort_host_read_attribute(const ort_attribute *attribute, int type, void *data, size_t size,
+                                     size_t *needed) {
+    const tort_attribute *a = attribute->from;
+    const bool text = type == ORT_ATTR_STRING || type == ORT_ATTR_STRINGS;
+    const tort_string *strings = type == ORT_ATTR_STRING ? &a->u.s : a->u.strings;
+    const void *from = type == ORT_ATTR_INT     ? (const void *)&a->u.i
+                       : type == ORT_ATTR_FLOAT ? (const void *)&a->u.f
+                       : type == ORT_ATTR_INTS  ? (const void *)a->u.ints
+                                                : (const void *)a->u.floats;
+    const size_t each = type == ORT_ATTR_INT || type == ORT_ATTR_INTS ? sizeof(int64_t) : sizeof(float);
+    *needed = 0;
+    if (type != type_of_attribute(attribute) || type == ORT_ATTR_TENSOR || !type)
+        TORT_HOST_FAIL(ORT_INVALID_ARGUMENT, "attribute \"%.100s\" is of another type", a->name);
+    *needed = text ? copy_strings(strings, a->count, NULL) : (size_t)a->count * each;
+    if (size < *needed || !data)
+        TORT_HOST_FAIL(ORT_INVALID_ARGUMENT, "attribute \"%.100s\" takes %zu bytes", a->name, *needed);
+    if (text)
+        copy_strings(strings, a->count, data);
+    else if (*needed)
+        memcpy(data, from, *needed);
+    return NULL;
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------ */
+
+ort_status *tort_host_value_name(const ort_value_info *value, const char **name) {
+    *name = value->name;
+    return NULL;
+}
+
+ort_status *tort_host_value_type(const ort_value_info *value, const ort_type_info **type) {
+    *type = &value->value.type;
+    return NULL;
+}
+
+static bool is_constant(const ort_value_info *value) {
+    const tort_segment_view *s = value->graph->view;
+    return value->number >= s->input_count && value->number < s->input_count + s->constant_count;
+}
+
+ort_status *tort_host_initializer(const ort_value_info *value, const ort_value **tensor) {
+    *tensor = NULL;
+    if (!is_constant(value))
+        TORT_HOST_FAIL(ORT_INVALID_ARGUMENT, "\"%.100s\" is no constant of this graph", value->name);
+    if (!value->value.data)
+        TORT_HOST_FAIL(ORT_FAIL, "constant \"%.100s\" is not loaded yet: its contents are given to Compile",
+                       value->name);
+    *tensor = &value->value;
+    return NULL;
+}
+
+ort_status *tort_host_external(const ort_value_info *value, ort_external **external) {
+    (void)value;
+    *external = NULL;
+    return NULL;
+}
+
+ort_status *tort_host_is_constant(const ort_value_info *value, bool *is) {
+    *is = is_constant(value);
+    return NULL;
+}
+
+ort_status *tort_host_is_required_input(const ort_value_info *value, bool *is) {
+    *is = value->number < value->graph->view->input_count;
+    return NULL;
+}
+
+ort_status *tort_host_is_optional_input(const ort_value_info *value, bool *is) {
+    (void)value;
+    *is = false;
+    return NULL;
+}
+
+ort_status *tort_host_is_graph_output(const ort_value_info *value, bool *is) {
+    const tort_segment_view *s = value->graph->view;
+    *is = false;
+    for (int32_t o = 0; o < s->output_count; o++) *is |= s->outputs[o] == value->number;
+    return NULL;
+}
+
+ort_status *tort_host_is_from_around(const ort_value_info *value, bool *is) {
+    (void)value;
+    *is = false;
+    return NULL;
+}
+
+ort_status *tort_host_producer(const ort_value_info *value, const ort_node **node, size_t *output) {
+    const ort_graph *graph = value->graph;
+    *node = NULL;
+    *output = 0;
+    for (int32_t i = 0; i < graph->view->node_count; i++)
+        for (int32_t o = 0; o < graph->nodes[i].output_count; o++) {
+            if (graph->nodes[i].outputs[o] != value->number) continue;
+            *node = &graph->nodes[i];
+            *output = (size_t)o;
+        }
+    return NULL;
+}
+
+/* Fills the lists, as far as they go; returns how many inputs read the value. */
+static size_t find_consumers(const ort_value_info *value, const ort_node **nodes, int64_t *inputs, size_t max) {
+    const ort_graph *graph = value->graph;
+    size_t count = 0;
+    for (int32_t i = 0; i < graph->view->node_count; i++)
+        for (int32_t k = 0; k < graph->nodes[i].input_count; k++) {
+            if (graph->nodes[i].inputs[k] != value->number) continue;
+            if (count < max) {
+                nodes[count] = &graph->nodes[i];
+                inputs[count] = k;
+            }
+            count++;
+        }
+    return count;
+}
+
+ort_status *tort_host_consumer_count(const ort_value_info *value, size_t *count) {
+    *count = find_consumers(value, NULL, NULL, 0);
+    return NULL;
+}
+
+ort_status *tort_host_consumers(const ort_value_info *value, const ort_node **nodes, int64_t *inputs, size_t count) {
+    return room(count, find_consumers(value, nodes, inputs, count));
+}
