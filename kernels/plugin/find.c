@@ -15,6 +15,11 @@ typedef struct search {
     size_t size, tried_size;
 } search;
 
+static void note(const search *s, const char *what, const char *folder) {
+    const size_t used = strlen(s->tried);
+    snprintf(s->tried + used, s->tried_size - used, "%s%s%s", used ? ", " : "", what, folder);
+}
+
 /* Looks for FOLDER/FILE, where the folder is a pattern; the last match is taken, which is the newest Python. */
 static bool look(const search *s, const char *folder, const char *below) {
     char pattern[PATH_MAX];
@@ -22,8 +27,6 @@ static bool look(const search *s, const char *folder, const char *below) {
     if (*folder != '/' || !s->package->file) return false;
     const int length = snprintf(pattern, sizeof pattern, "%s%s/%s", folder, below, s->package->file);
     if (length < 0 || (size_t)length >= sizeof pattern) return false;
-    const size_t used = strlen(s->tried);
-    snprintf(s->tried + used, s->tried_size - used, "%s%s%s", used ? ", " : "", folder, below);
     bool done = false;
     if (!glob(pattern, 0, NULL, &found)) {
         const char *last = found.gl_pathv[found.gl_pathc - 1];
@@ -40,6 +43,7 @@ static bool look_below(const search *s, const char *prefix) {
                                          "/local/lib/python3*/dist-packages/"};
     char below[128];
     bool done = false;
+    note(s, "site-packages of ", prefix);
     for (size_t i = 0; !done && i < sizeof places / sizeof *places; i++) {
         snprintf(below, sizeof below, "%s%s", places[i], s->package->folder);
         done = look(s, prefix, below);
@@ -84,7 +88,9 @@ bool tort_host_find(const tort_host_package *package, char *path, size_t size, c
     const char *list = getenv("TINYORT_PLUGINS"), *environment = getenv("VIRTUAL_ENV");
     char entry[PATH_MAX];
     *tried = 0;
-    while (next_of(&list, entry, sizeof entry))
+    while (next_of(&list, entry, sizeof entry)) {
+        if (*entry) note(&s, "", entry);
         if (look(&s, entry, "")) return true;
+    }
     return (environment && look_below(&s, environment)) || look_beside_python(&s);
 }

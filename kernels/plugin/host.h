@@ -19,7 +19,8 @@
 
 /* Versions of the tables: the newest one of which slots.inc has all slots, and the first with all that is used of an
  * OrtEp without looking at its version. */
-enum { TORT_HOST_VERSION = 30, TORT_HOST_OLDEST_EP = 23 };
+#define TORT_HOST_VERSION 30
+enum { TORT_HOST_OLDEST_EP = 23 };
 
 typedef struct tort_host tort_host;
 

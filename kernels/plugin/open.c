@@ -38,13 +38,15 @@ static bool failed(tort_host *host, ort_status *status, tort_condition *conditio
 
 static bool load(tort_host *host, ort_create_factories **create, tort_condition *condition) {
     void *library = dlopen(host->path, RTLD_NOW | RTLD_LOCAL);
-    if (!library && !dlopen(NULL, RTLD_NOW))
-        return down(condition, "NOT_BUILT", "take a build of tinyort that is linked dynamically",
-                    "a static program loads no plugins", "");
     if (!library) {
+        char words[640];
         const char *reason = dlerror();
-        return down(condition, "FAILED", "install what it says, or name another file: library=FILE", host->path,
-                    reason ? reason : "it cannot be loaded");
+        snprintf(words, sizeof words, "%s", reason ? reason : "it cannot be loaded");
+        if (dlopen(NULL, RTLD_NOW))
+            return down(condition, "FAILED", "install what it says, or name another file: library=FILE",
+                        "the plugin cannot be loaded", words);
+        return down(condition, "NOT_BUILT", "take a build of tinyort that is linked dynamically",
+                    "a static program loads no plugins", words);
     }
     void *symbols[] = {dlsym(library, "CreateEpFactories"), dlsym(library, "ReleaseEpFactory")};
     if (!symbols[0] || !symbols[1])
@@ -117,15 +119,14 @@ static bool is_meant(const ort_device *device, size_t number, const char *text) 
     return meant;
 }
 
-/* "0 OpenVINOExecutionProvider (ov_device=CPU), 1 ..." */
+/* "0 OpenVINOExecutionProvider ov_device=CPU, 1 ...": of the metadata the first pair. */
 static void list_devices(ort_device *const *found, size_t count, char *text, size_t size) {
     size_t used = 0;
     for (size_t i = 0; i < count && used < size; i++) {
         const ort_pairs *pairs = &found[i]->metadata;
         used += (size_t)snprintf(text + used, size - used, "%s%zu %s", i ? ", " : "", i, found[i]->name);
-        for (size_t p = 0; p < pairs->count && used < size; p++)
-            used += (size_t)snprintf(text + used, size - used, "%s%s=%s%s", p ? " " : " (", pairs->keys[p],
-                                     pairs->values[p], p + 1 < pairs->count ? "" : ")");
+        if (pairs->count && used < size)
+            used += (size_t)snprintf(text + used, size - used, " %s=%s", pairs->keys[0], pairs->values[0]);
     }
 }
 
@@ -223,11 +224,11 @@ static void find_cpu(tort_host *host) {
 static void describe(const tort_host *host, tort_target *target, tort_condition *condition) {
     const ort_factory *factory = host->device->factory;
     const char *number = factory->release_number ? factory->release_number(factory) : NULL;
-    char devices[128] = "";
-    list_devices(&host->device, 1, devices, sizeof devices);
+    const ort_pairs *pairs = &host->device->metadata;
     *target = (tort_target){.threads = 1};
-    snprintf(target->description, sizeof target->description, "%s %s, device %s", host->name, number ? number : "",
-             devices + strcspn(devices, " ") + 1);
+    snprintf(target->description, sizeof target->description, "%s %s%s%s%s%s", host->name, number ? number : "",
+             pairs->count ? ", " : "", pairs->count ? pairs->keys[0] : "", pairs->count ? "=" : "",
+             pairs->count ? pairs->values[0] : "");
     *condition = (tort_condition){.ready = true, .code = "READY"};
     snprintf(condition->note, sizeof condition->note, "%s", host->path);
 }

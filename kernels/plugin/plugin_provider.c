@@ -47,8 +47,7 @@ static bool find_library(const tort_provider_config *config, char *path, size_t 
         snprintf(condition->cure, sizeof condition->cure, "pip install %s, or name the file: %s:library=FILE",
                  package->pip, config->provider);
     } else {
-        snprintf(condition->code, sizeof condition->code, "BAD_OPTION");
-        snprintf(condition->message, sizeof condition->message, "the option library is missing");
+        snprintf(condition->message, sizeof condition->message, "no shared object is named");
         snprintf(condition->cure, sizeof condition->cure, "name the plugin: plugin:library=FILE.so");
     }
     return false;

@@ -71,8 +71,12 @@ static const ort_api *get(uint32_t version) {
     return version >= 1 && version <= TORT_HOST_VERSION ? (const void *)slots_ort_api : NULL;
 }
 
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+
+/* Plugins read the version of the tables from it. */
 static const char *version(void) {
-    return "1.30.0";
+    return "1." TEXT(TORT_HOST_VERSION) ".0";
 }
 
 const ort_api_base tort_host_base = {get, version};
