@@ -6,8 +6,8 @@ struct ort_support {
     tort_host *host;
     const ort_graph *graph;
     int32_t *groups; /* by node; -1: none */
-    bool *alone;     /* by node: the plugin has a kernel for it */
     int32_t count;
+    bool has_kernels; /* the plugin would run some nodes alone */
 };
 
 /* The number of a node that the plugin gives back; -1: it is none of the graph's. */
@@ -45,33 +45,32 @@ ort_status *tort_host_add_nodes(ort_support *support, const ort_node *const *nod
 ort_status *tort_host_add_node(ort_support *support, const ort_node *node) {
     const int32_t number = support ? number_of(support->graph, node) : -1;
     if (number < 0) return tort_host_create_status(ORT_INVALID_ARGUMENT, "the node is not of this graph");
-    support->alone[number] = true;
+    support->has_kernels = true;
     return NULL;
+}
+
+/* Of all nodes that are in no group. */
+static tort_verdict decline(const ort_support *support, const char *log) {
+    const char *name = support->host->name;
+    if (support->has_kernels)
+        return tort_no(TORT_NO_OP, "", "%s does not compile it: kernels of its own for single nodes are not hosted",
+                       name);
+    return tort_no(TORT_NO_OP, "", "%s does not take it%s%.240s", name, *log ? ", log: " : "", log);
 }
 
 tort_status tort_host_choose(tort_choice *choice) {
     tort_host *host = choice->device;
-    const int32_t count = choice->node->segment->node_count;
     ort_graph graph;
     ort_support support = {.host = host, .graph = &graph, .groups = choice->groups};
     char words[400];
     tort_status status = tort_host_read_graph(host, choice->env, choice->node, &graph, choice->error);
-    support.alone = status ? NULL : tort_alloc_zero(choice->env, (size_t)count + 1, sizeof *support.alone);
-    if (!status && !support.alone)
-        status = tort_fail(choice->error, TORT_E_MEMORY, "no memory for %d nodes", (int)count);
     ort_status *said = status ? NULL : host->ep->capability(host->ep, &graph, &support);
+    const bool failed = said != NULL;
     tort_host_words(host, said, words, sizeof words);
-    if (!status && said) status = tort_fail(choice->error, TORT_E_RUN, "%s: GetCapability: %s", host->name, words);
-    for (int32_t i = 0; !status && i < count; i++) {
-        if (choice->groups[i] >= 0) continue;
-        choice->declined[i] = support.alone[i] ? tort_no(TORT_NO_OP, "",
-                                                         "%s has a kernel for it, and tinyort takes from plugins "
-                                                         "what they compile: they fuse nodes",
-                                                         host->name)
-                                               : tort_no(TORT_NO_OP, "", "%s does not take it%s%.200s", host->name,
-                                                         *words ? "; log: " : "", words);
-    }
-    tort_free(choice->env, support.alone, ((size_t)count + 1) * sizeof *support.alone);
+    if (failed)
+        status = tort_fail(choice->error, TORT_E_RUN, "%s: GetCapability: %s", host->name, words);
+    else
+        *choice->declined = decline(&support, words);
     tort_host_free_graph(&graph);
     return status;
 }
