@@ -342,7 +342,7 @@ ort_status *tort_host_attribute_tensor(const ort_attribute *attribute, ort_value
     return *value ? NULL : tort_host_create_status(ORT_INVALID_ARGUMENT, "the attribute is no tensor");
 }
 
-/* Strings have an end each: a list of them is one after another. */
+/* Strings of a list are one after another, with an end each. */
 static size_t copy_strings(const tort_string *strings, int32_t count, char *to) {
     size_t at = 0;
     for (int32_t i = 0; i < count; i++) {
@@ -353,24 +353,31 @@ static size_t copy_strings(const tort_string *strings, int32_t count, char *to) 
     return at;
 }
 
+/* Where the bytes of an attribute are that is neither a tensor nor a list of strings; a string is without an end. */
+static const void *bytes_of(const tort_attribute *a, size_t *size) {
+    const size_t count = (size_t)a->count;
+    switch (a->kind) {
+    case TORT_ATTR_INT: *size = sizeof a->u.i; return &a->u.i;
+    case TORT_ATTR_FLOAT: *size = sizeof a->u.f; return &a->u.f;
+    case TORT_ATTR_INTS: *size = count * sizeof *a->u.ints; return a->u.ints;
+    case TORT_ATTR_FLOATS: *size = count * sizeof *a->u.floats; return a->u.floats;
+    case TORT_ATTR_STRING: *size = a->u.s.length; return a->u.s.data;
+    default: return NULL;
+    }
+}
+
 ort_status *tort_host_read_attribute(const ort_attribute *attribute, int type, void *data, size_t size,
                                      size_t *needed) {
     const tort_attribute *a = attribute->from;
-    const bool text = type == ORT_ATTR_STRING || type == ORT_ATTR_STRINGS;
-    const tort_string *strings = type == ORT_ATTR_STRING ? &a->u.s : a->u.strings;
-    const void *from = type == ORT_ATTR_INT     ? (const void *)&a->u.i
-                       : type == ORT_ATTR_FLOAT ? (const void *)&a->u.f
-                       : type == ORT_ATTR_INTS  ? (const void *)a->u.ints
-                                                : (const void *)a->u.floats;
-    const size_t each = type == ORT_ATTR_INT || type == ORT_ATTR_INTS ? sizeof(int64_t) : sizeof(float);
     *needed = 0;
     if (type != type_of_attribute(attribute) || type == ORT_ATTR_TENSOR || !type)
         TORT_HOST_FAIL(ORT_INVALID_ARGUMENT, "attribute \"%.100s\" is of another type", a->name);
-    *needed = text ? copy_strings(strings, a->count, NULL) : (size_t)a->count * each;
-    if (size < *needed || !data)
+    const void *from = bytes_of(a, needed);
+    if (type == ORT_ATTR_STRINGS) *needed = copy_strings(a->u.strings, a->count, NULL);
+    if (size < *needed || (*needed && !data))
         TORT_HOST_FAIL(ORT_INVALID_ARGUMENT, "attribute \"%.100s\" takes %zu bytes", a->name, *needed);
-    if (text)
-        copy_strings(strings, a->count, data);
+    if (type == ORT_ATTR_STRINGS)
+        copy_strings(a->u.strings, a->count, data);
     else if (*needed)
         memcpy(data, from, *needed);
     return NULL;
