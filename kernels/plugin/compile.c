@@ -49,10 +49,12 @@ static ort_status *call_compile(tort_host *host, const ort_graph *graph, tort_ho
     return status;
 }
 
-static tort_verdict compile(tort_compiling *compile, tort_host_compiled *made, ort_graph *graph) {
-    tort_host *host = compile->device;
-    const tort_segment_view *s = compile->node->segment;
-    int32_t *inputs = tort_alloc(compile->env, ((size_t)s->value_count + 1) * sizeof *inputs);
+/* A refusal is a verdict; an error is one of the host's memory. */
+static tort_status compile(tort_compiling *compiling, tort_host_compiled *made, const ort_graph *graph) {
+    tort_host *host = compiling->device;
+    const tort_segment_view *s = graph->view;
+    const size_t bytes = ((size_t)s->value_count + 1) * sizeof(int32_t);
+    int32_t *inputs = tort_alloc(compiling->env, bytes);
     char words[400];
     snprintf(made->name, sizeof made->name, "tinyort_%s_%d", host->name, (int)host->compiled++);
     made->context.name = made->name;
@@ -60,36 +62,30 @@ static tort_verdict compile(tort_compiling *compile, tort_host_compiled *made, o
     made->constant_count = host->drops ? 0 : s->constant_count;
     made->output_count = s->output_count;
     for (int32_t i = 0; inputs && i < s->input_count + s->constant_count; i++) inputs[i] = i;
-    if (!inputs || !keep_constants(made, graph, &compile->held)) {
-        tort_free(compile->env, inputs, ((size_t)s->value_count + 1) * sizeof *inputs);
-        return tort_no(TORT_NO_MEMORY, "", "no memory for a segment of %s", host->name);
-    }
-    ort_status *status = call_compile(host, graph, made, inputs);
-    tort_free(compile->env, inputs, ((size_t)s->value_count + 1) * sizeof *inputs);
-    const bool failed = status != NULL;
-    tort_host_words(host, status, words, sizeof words);
-    if (failed) return tort_no(TORT_NO_CAPABILITY, "", "%s: Compile: %.300s", host->name, words);
-    snprintf(compile->words, sizeof compile->words, "%s", host->name);
-    return tort_yes();
+    const bool fits = inputs && keep_constants(made, graph, &compiling->held);
+    ort_status *said = fits ? call_compile(host, graph, made, inputs) : NULL;
+    const bool refused = said != NULL;
+    tort_free(compiling->env, inputs, bytes);
+    tort_host_words(host, said, words, sizeof words);
+    if (!fits) return tort_fail(compiling->error, TORT_E_MEMORY, "no memory for a segment of %s", host->name);
+    if (refused) *compiling->verdict = tort_no(TORT_NO_CAPABILITY, "", "%s: Compile: %.300s", host->name, words);
+    return TORT_OK;
 }
 
-tort_verdict tort_host_compile(tort_compiling *compiling) {
+tort_status tort_host_compile(tort_compiling *compiling) {
     tort_host *host = compiling->device;
     tort_host_compiled *made = tort_alloc_zero(compiling->env, 1, sizeof *made);
-    if (!made) return tort_no(TORT_NO_MEMORY, "", "no memory for a segment");
+    if (!made) return tort_out_of_memory(compiling->error, sizeof *made);
     ort_graph graph;
-    tort_verdict verdict;
-    const tort_status status = tort_host_read_graph(host, compiling->env, compiling->node, &graph, compiling->error);
-    if (status)
-        verdict = tort_no(TORT_NO_TYPE, "", "%.300s", compiling->error->msg);
-    else
-        verdict = compile(compiling, made, &graph);
+    tort_status status = tort_host_read_graph(host, compiling->env, compiling->node, &graph, compiling->error);
+    if (!status) status = compile(compiling, made, &graph);
     tort_host_free_graph(&graph);
-    if (verdict.code == TORT_YES)
+    snprintf(compiling->words, sizeof compiling->words, "%s", host->name);
+    if (!status && compiling->verdict->code == TORT_YES)
         compiling->compiled = made;
     else
         tort_host_release(host, compiling->env, made);
-    return verdict;
+    return status;
 }
 
 void tort_host_release(void *device, const tort_env *env, void *compiled) {

@@ -144,28 +144,10 @@ static ort_status *list_range(const ort_graph *graph, int32_t first, int32_t cou
 
 /* ---- the graph --------------------------------------------------------------------------------------------------- */
 
-ort_status *tort_host_graph_name(const ort_graph *graph, const char **name) {
-    (void)graph;
-    *name = "tinyort";
-    return NULL;
-}
-
-ort_status *tort_host_model_path(const ort_graph *graph, const char **path) {
-    (void)graph;
-    *path = "";
-    return NULL;
-}
-
-ort_status *tort_host_ir_version(const ort_graph *graph, int64_t *version) {
-    (void)graph;
-    *version = 10; /* nothing that depends on it is in a graph as it is read here */
-    return NULL;
-}
-
-ort_status *tort_host_opset_count(const ort_graph *graph, size_t *count) {
-    *count = (size_t)graph->domain_count;
-    return NULL;
-}
+GETTER(graph_name, const ort_graph, const char *, "tinyort")
+GETTER(model_path, const ort_graph, const char *, "")
+GETTER(ir_version, const ort_graph, int64_t, 10) /* nothing that depends on it is in a graph as it is read here */
+GETTER(opset_count, const ort_graph, size_t, (size_t)it->domain_count)
 
 ort_status *tort_host_opsets(const ort_graph *graph, const char **domains, int64_t *versions, size_t count) {
     ort_status *status = room(count, (size_t)graph->domain_count);
@@ -176,37 +158,25 @@ ort_status *tort_host_opsets(const ort_graph *graph, const char **domains, int64
     return status;
 }
 
-ort_status *tort_host_graph_input_count(const ort_graph *graph, size_t *count) {
-    *count = (size_t)graph->view->input_count;
-    return NULL;
-}
+GETTER(graph_input_count, const ort_graph, size_t, (size_t)it->view->input_count)
 
 ort_status *tort_host_graph_inputs(const ort_graph *graph, const ort_value_info **values, size_t count) {
     return list_range(graph, 0, graph->view->input_count, values, count);
 }
 
-ort_status *tort_host_graph_output_count(const ort_graph *graph, size_t *count) {
-    *count = (size_t)graph->view->output_count;
-    return NULL;
-}
+GETTER(graph_output_count, const ort_graph, size_t, (size_t)it->view->output_count)
 
 ort_status *tort_host_graph_outputs(const ort_graph *graph, const ort_value_info **values, size_t count) {
     return list_values(graph, graph->view->outputs, graph->view->output_count, values, count);
 }
 
-ort_status *tort_host_initializer_count(const ort_graph *graph, size_t *count) {
-    *count = (size_t)graph->view->constant_count;
-    return NULL;
-}
+GETTER(initializer_count, const ort_graph, size_t, (size_t)it->view->constant_count)
 
 ort_status *tort_host_initializers(const ort_graph *graph, const ort_value_info **values, size_t count) {
     return list_range(graph, graph->view->input_count, graph->view->constant_count, values, count);
 }
 
-ort_status *tort_host_node_count(const ort_graph *graph, size_t *count) {
-    *count = (size_t)graph->view->node_count;
-    return NULL;
-}
+GETTER(node_count, const ort_graph, size_t, (size_t)it->view->node_count)
 
 ort_status *tort_host_nodes(const ort_graph *graph, const ort_node **nodes, size_t count) {
     ort_status *status = room(count, (size_t)graph->view->node_count);
@@ -214,84 +184,38 @@ ort_status *tort_host_nodes(const ort_graph *graph, const ort_node **nodes, size
     return status;
 }
 
-ort_status *tort_host_parent_node(const ort_graph *graph, const ort_node **node) {
-    (void)graph;
-    *node = NULL;
-    return NULL;
-}
+GETTER(parent_node, const ort_graph, const ort_node *, NULL)
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
-ort_status *tort_host_node_id(const ort_node *node, size_t *id) {
-    *id = node->id;
-    return NULL;
-}
-
-ort_status *tort_host_node_name(const ort_node *node, const char **name) {
-    *name = node->name;
-    return NULL;
-}
-
-ort_status *tort_host_node_op(const ort_node *node, const char **op) {
-    *op = node->op;
-    return NULL;
-}
-
-ort_status *tort_host_node_domain(const ort_node *node, const char **domain) {
-    *domain = node->domain;
-    return NULL;
-}
-
-ort_status *tort_host_since_version(const ort_node *node, int *version) {
-    *version = node->opset;
-    return NULL;
-}
-
-ort_status *tort_host_node_ep(const ort_node *node, const char **name) {
-    *name = node->graph->host->name;
-    return NULL;
-}
-
-ort_status *tort_host_graph_of(const ort_node *node, const ort_graph **graph) {
-    *graph = node->graph;
-    return NULL;
-}
-
-ort_status *tort_host_node_input_count(const ort_node *node, size_t *count) {
-    *count = (size_t)node->input_count;
-    return NULL;
-}
+GETTER(node_id, const ort_node, size_t, it->id)
+GETTER(node_name, const ort_node, const char *, it->name)
+GETTER(node_op, const ort_node, const char *, it->op)
+GETTER(node_domain, const ort_node, const char *, it->domain)
+GETTER(since_version, const ort_node, int, it->opset)
+GETTER(node_ep, const ort_node, const char *, it->graph->host->name)
+GETTER(graph_of, const ort_node, const ort_graph *, it->graph)
+GETTER(node_input_count, const ort_node, size_t, (size_t)it->input_count)
 
 ort_status *tort_host_node_inputs(const ort_node *node, const ort_value_info **values, size_t count) {
     return list_values(node->graph, node->inputs, node->input_count, values, count);
 }
 
-ort_status *tort_host_node_output_count(const ort_node *node, size_t *count) {
-    *count = (size_t)node->output_count;
-    return NULL;
-}
+GETTER(node_output_count, const ort_node, size_t, (size_t)it->output_count)
 
 ort_status *tort_host_node_outputs(const ort_node *node, const ort_value_info **values, size_t count) {
     return list_values(node->graph, node->outputs, node->output_count, values, count);
 }
 
 /* Nodes with bodies are not in segments. */
-ort_status *tort_host_implicit_count(const ort_node *node, size_t *count) {
-    (void)node;
-    *count = 0;
-    return NULL;
-}
+GETTER(implicit_count, const ort_node, size_t, 0)
 
 ort_status *tort_host_implicit(const ort_node *node, const ort_value_info **values, size_t count) {
     (void)node, (void)values, (void)count;
     return NULL;
 }
 
-ort_status *tort_host_body_count(const ort_node *node, size_t *count) {
-    (void)node;
-    *count = 0;
-    return NULL;
-}
+GETTER(body_count, const ort_node, size_t, 0)
 
 ort_status *tort_host_bodies(const ort_node *node, const ort_graph **bodies, size_t count, const char **attributes) {
     (void)node, (void)bodies, (void)count, (void)attributes;
@@ -300,10 +224,7 @@ ort_status *tort_host_bodies(const ort_node *node, const ort_graph **bodies, siz
 
 /* ---- attributes -------------------------------------------------------------------------------------------------- */
 
-ort_status *tort_host_attribute_count(const ort_node *node, size_t *count) {
-    *count = (size_t)node->attribute_count;
-    return NULL;
-}
+GETTER(attribute_count, const ort_node, size_t, (size_t)it->attribute_count)
 
 ort_status *tort_host_attributes(const ort_node *node, const ort_attribute **attributes, size_t count) {
     ort_status *status = room(count, (size_t)node->attribute_count);
@@ -319,10 +240,7 @@ ort_status *tort_host_attribute_named(const ort_node *node, const char *name, co
     TORT_HOST_FAIL(ORT_INVALID_ARGUMENT, "node \"%.100s\" has no attribute \"%.100s\"", node->name, name ? name : "");
 }
 
-ort_status *tort_host_attribute_name(const ort_attribute *attribute, const char **name) {
-    *name = attribute->from->name;
-    return NULL;
-}
+GETTER(attribute_name, const ort_attribute, const char *, it->from->name)
 
 static int type_of_attribute(const ort_attribute *attribute) {
     static const int types[] = {[TORT_ATTR_FLOAT] = ORT_ATTR_FLOAT,    [TORT_ATTR_INT] = ORT_ATTR_INT,
@@ -332,10 +250,7 @@ static int type_of_attribute(const ort_attribute *attribute) {
     return attribute->from->kind <= TORT_ATTR_STRINGS ? types[attribute->from->kind] : 0;
 }
 
-ort_status *tort_host_attribute_type(const ort_attribute *attribute, int *type) {
-    *type = type_of_attribute(attribute);
-    return NULL;
-}
+GETTER(attribute_type, const ort_attribute, int, type_of_attribute(it))
 
 ort_status *tort_host_attribute_tensor(const ort_attribute *attribute, ort_value **value) {
     *value = attribute->tensor.data ? (ort_value *)(uintptr_t)&attribute->tensor : NULL;
@@ -385,15 +300,8 @@ ort_status *tort_host_read_attribute(const ort_attribute *attribute, int type, v
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-ort_status *tort_host_value_name(const ort_value_info *value, const char **name) {
-    *name = value->name;
-    return NULL;
-}
-
-ort_status *tort_host_value_type(const ort_value_info *value, const ort_type_info **type) {
-    *type = &value->value.type;
-    return NULL;
-}
+GETTER(value_name, const ort_value_info, const char *, it->name)
+GETTER(value_type, const ort_value_info, const ort_type_info *, &it->value.type)
 
 static bool is_constant(const ort_value_info *value) {
     const tort_segment_view *s = value->graph->view;
@@ -411,27 +319,10 @@ ort_status *tort_host_initializer(const ort_value_info *value, const ort_value *
     return NULL;
 }
 
-ort_status *tort_host_external(const ort_value_info *value, ort_external **external) {
-    (void)value;
-    *external = NULL;
-    return NULL;
-}
-
-ort_status *tort_host_is_constant(const ort_value_info *value, bool *is) {
-    *is = is_constant(value);
-    return NULL;
-}
-
-ort_status *tort_host_is_required_input(const ort_value_info *value, bool *is) {
-    *is = value->number < value->graph->view->input_count;
-    return NULL;
-}
-
-ort_status *tort_host_is_optional_input(const ort_value_info *value, bool *is) {
-    (void)value;
-    *is = false;
-    return NULL;
-}
+GETTER(external, const ort_value_info, ort_external *, NULL)
+GETTER(is_constant, const ort_value_info, bool, is_constant(it))
+GETTER(is_required_input, const ort_value_info, bool, it->number < it->graph->view->input_count)
+GETTER(is_optional_input, const ort_value_info, bool, false)
 
 ort_status *tort_host_is_graph_output(const ort_value_info *value, bool *is) {
     const tort_segment_view *s = value->graph->view;
@@ -440,11 +331,7 @@ ort_status *tort_host_is_graph_output(const ort_value_info *value, bool *is) {
     return NULL;
 }
 
-ort_status *tort_host_is_from_around(const ort_value_info *value, bool *is) {
-    (void)value;
-    *is = false;
-    return NULL;
-}
+GETTER(is_from_around, const ort_value_info, bool, false)
 
 ort_status *tort_host_producer(const ort_value_info *value, const ort_node **node, size_t *output) {
     const ort_graph *graph = value->graph;
@@ -475,10 +362,7 @@ static size_t find_consumers(const ort_value_info *value, const ort_node **nodes
     return count;
 }
 
-ort_status *tort_host_consumer_count(const ort_value_info *value, size_t *count) {
-    *count = find_consumers(value, NULL, NULL, 0);
-    return NULL;
-}
+GETTER(consumer_count, const ort_value_info, size_t, find_consumers(it, NULL, NULL, 0))
 
 ort_status *tort_host_consumers(const ort_value_info *value, const ort_node **nodes, int64_t *inputs, size_t count) {
     return room(count, find_consumers(value, nodes, inputs, count));

@@ -32,6 +32,19 @@ typedef struct tort_host tort_host;
         return tort_host_create_status(code, words_);                                                                  \
     } while (0)
 
+/* A function of a table that sets *out, or returns, what it knows of an object, `it`. */
+#define GETTER(member, object, type, expression)                                                                       \
+    ort_status *tort_host_##member(object *it, type *out) {                                                            \
+        (void)it;                                                                                                      \
+        *out = (expression);                                                                                           \
+        return NULL;                                                                                                   \
+    }
+#define ANSWER(member, object, type, expression)                                                                       \
+    type tort_host_##member(const object *it) {                                                                        \
+        (void)it;                                                                                                      \
+        return (expression);                                                                                           \
+    }
+
 /* ---- objects (objects.c) ----------------------------------------------------------------------------------------- */
 
 struct ort_memory {
@@ -165,7 +178,7 @@ struct tort_host {
     int32_t compiled;        /* segments so far, for their names */
 };
 
-/* Takes the words of a status, which is released, and of the log since the last call. */
+/* Takes the words of a status, which is released, and of the log since the last call, in one line. */
 void tort_host_words(tort_host *host, ort_status *status, char *text, size_t size);
 void tort_host_open(const tort_provider_config *config, const char *path, void **device, tort_target *target,
                     tort_condition *condition);
@@ -174,7 +187,7 @@ void tort_host_close(void *device);
 /* ---- the engine (choose.c, compile.c) ---------------------------------------------------------------------------- */
 
 tort_status tort_host_choose(tort_choice *choice);
-tort_verdict tort_host_compile(tort_compiling *compile);
+tort_status tort_host_compile(tort_compiling *compile);
 void tort_host_release(void *device, const tort_env *env, void *compiled);
 tort_status tort_host_begin(void *device, const tort_env *env, void *compiled, void **state, tort_error *error);
 void tort_host_end(void *device, const tort_env *env, void *compiled, void *state);

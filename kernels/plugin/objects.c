@@ -27,13 +27,8 @@ ort_status *tort_host_create_status(int code, const char *message) {
     return status;
 }
 
-int tort_host_error_code(const ort_status *status) {
-    return status ? status->code : 0;
-}
-
-const char *tort_host_error_message(const ort_status *status) {
-    return status ? status->words : "";
-}
+ANSWER(error_code, ort_status, int, it ? it->code : 0)
+ANSWER(error_message, ort_status, const char *, it ? it->words : "")
 
 void tort_host_release_status(ort_status *status) {
     if ((const void *)status != (const void *)&no_memory) free(status);
@@ -162,11 +157,7 @@ ort_status *tort_host_log(const ort_logger *logger, int level, const char *messa
     return NULL;
 }
 
-ort_status *tort_host_log_level(const ort_logger *logger, int *level) {
-    (void)logger;
-    *level = ORT_LOG_WARNING;
-    return NULL;
-}
+GETTER(log_level, const ort_logger, int, ORT_LOG_WARNING)
 
 /* ---- memories and allocators ------------------------------------------------------------------------------------- */
 
@@ -192,69 +183,31 @@ void tort_host_release_memory(ort_memory *memory) {
     if (memory != &tort_host_memory) free(memory);
 }
 
-ort_status *tort_host_memory_name(const ort_memory *memory, const char **name) {
-    *name = memory->name;
-    return NULL;
-}
-
-ort_status *tort_host_memory_id(const ort_memory *memory, int *id) {
-    *id = memory->device;
-    return NULL;
-}
-
-ort_status *tort_host_memory_kind(const ort_memory *memory, int *kind) {
-    (void)memory;
-    *kind = 0;
-    return NULL;
-}
-
-ort_status *tort_host_memory_allocator(const ort_memory *memory, int *kind) {
-    *kind = memory->allocator;
-    return NULL;
-}
+GETTER(memory_name, const ort_memory, const char *, it->name)
+GETTER(memory_id, const ort_memory, int, it->device)
+GETTER(memory_kind, const ort_memory, int, 0)
+GETTER(memory_allocator, const ort_memory, int, it->allocator)
 
 void tort_host_memory_device_type(const ort_memory *memory, int *type) {
     *type = memory->device_type;
 }
 
-int tort_host_memory_access(const ort_memory *memory) {
-    return memory->access;
-}
-
-uint32_t tort_host_memory_vendor(const ort_memory *memory) {
-    return memory->vendor;
-}
+ANSWER(memory_access, ort_memory, int, it->access)
+ANSWER(memory_vendor, ort_memory, uint32_t, it->vendor)
 
 /* A memory stands for its place, too. */
-const ort_memory *tort_host_memory_place(const ort_memory *memory) {
-    return memory;
-}
-
-const ort_memory *tort_host_value_place(const ort_value *value) {
-    (void)value;
-    return &tort_host_memory;
-}
+ANSWER(memory_place, ort_memory, const ort_memory *, it)
+ANSWER(value_place, ort_value, const ort_memory *, &tort_host_memory)
 
 bool tort_host_same_place(const ort_memory *a, const ort_memory *b) {
     return a->device_type == b->device_type && a->access == b->access && a->vendor == b->vendor &&
            a->device == b->device;
 }
 
-int tort_host_place_type(const ort_memory *memory) {
-    return memory->device_type;
-}
-
-int tort_host_place_access(const ort_memory *memory) {
-    return memory->access;
-}
-
-uint32_t tort_host_place_vendor(const ort_memory *memory) {
-    return memory->vendor;
-}
-
-uint32_t tort_host_place_id(const ort_memory *memory) {
-    return (uint32_t)memory->device;
-}
+ANSWER(place_type, ort_memory, int, it->device_type)
+ANSWER(place_access, ort_memory, int, it->access)
+ANSWER(place_vendor, ort_memory, uint32_t, it->vendor)
+ANSWER(place_id, ort_memory, uint32_t, (uint32_t)it->device)
 
 static void *take(ort_allocator *allocator, size_t bytes) {
     void *block = NULL;
@@ -295,33 +248,15 @@ ort_status *tort_host_deallocate(ort_allocator *allocator, void *block) {
     return NULL;
 }
 
-ort_status *tort_host_allocator_memory(const ort_allocator *allocator, const ort_memory **memory) {
-    *memory = allocator->memory(allocator);
-    return NULL;
-}
+GETTER(allocator_memory, const ort_allocator, const ort_memory *, it->memory(it))
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
 
-int tort_host_hardware_type(const ort_hardware *device) {
-    return device->type;
-}
-
-uint32_t tort_host_hardware_vendor_id(const ort_hardware *device) {
-    return device->vendor_id;
-}
-
-const char *tort_host_hardware_vendor(const ort_hardware *device) {
-    return device->vendor;
-}
-
-uint32_t tort_host_hardware_id(const ort_hardware *device) {
-    (void)device;
-    return 0;
-}
-
-const ort_pairs *tort_host_hardware_pairs(const ort_hardware *device) {
-    return &device->pairs;
-}
+ANSWER(hardware_type, ort_hardware, int, it->type)
+ANSWER(hardware_vendor_id, ort_hardware, uint32_t, it->vendor_id)
+ANSWER(hardware_vendor, ort_hardware, const char *, it->vendor)
+ANSWER(hardware_id, ort_hardware, uint32_t, 0)
+ANSWER(hardware_pairs, ort_hardware, const ort_pairs *, &it->pairs)
 
 ort_status *tort_host_create_device(ort_factory *factory, const ort_hardware *hardware, const ort_pairs *metadata,
                                     const ort_pairs *options, ort_device **device) {
@@ -362,22 +297,8 @@ const ort_memory *tort_host_device_memory(const ort_device *device, int kind) {
     return *memory->name ? memory : NULL;
 }
 
-const char *tort_host_device_ep(const ort_device *device) {
-    return device->name;
-}
-
-const char *tort_host_device_vendor(const ort_device *device) {
-    return device->vendor;
-}
-
-const ort_pairs *tort_host_device_metadata(const ort_device *device) {
-    return &device->metadata;
-}
-
-const ort_pairs *tort_host_device_options(const ort_device *device) {
-    return &device->options;
-}
-
-const ort_hardware *tort_host_device_hardware(const ort_device *device) {
-    return device->hardware;
-}
+ANSWER(device_ep, ort_device, const char *, it->name)
+ANSWER(device_vendor, ort_device, const char *, it->vendor)
+ANSWER(device_metadata, ort_device, const ort_pairs *, &it->metadata)
+ANSWER(device_options, ort_device, const ort_pairs *, &it->options)
+ANSWER(device_hardware, ort_device, const ort_hardware *, it->hardware)

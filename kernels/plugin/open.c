@@ -14,6 +14,8 @@ void tort_host_words(tort_host *host, ort_status *status, char *text, size_t siz
     snprintf(text, size, "%s%s%s", own, *own && host->logger.used ? "; log: " : "",
              host->logger.used ? host->logger.words : "");
     host->logger.used = 0;
+    for (char *c = text; *c; c++)
+        if (*c == '\n') *c = ' ';
     pthread_mutex_unlock(&host->logger.lock);
     tort_host_release_status(status);
 }
@@ -221,16 +223,22 @@ static void find_cpu(tort_host *host) {
 #endif
 }
 
+/* Name, version, device and file: of a long path, its end. */
 static void describe(const tort_host *host, tort_target *target, tort_condition *condition) {
     const ort_factory *factory = host->device->factory;
     const char *number = factory->release_number ? factory->release_number(factory) : NULL;
     const ort_pairs *pairs = &host->device->metadata;
+    char *text = target->description;
+    size_t room = sizeof target->description;
     *target = (tort_target){.threads = 1};
-    snprintf(target->description, sizeof target->description, "%s %s%s%s%s%s", host->name, number ? number : "",
-             pairs->count ? ", " : "", pairs->count ? pairs->keys[0] : "", pairs->count ? "=" : "",
-             pairs->count ? pairs->values[0] : "");
+    snprintf(text, room, "%s%s%s", host->name, number ? " " : "", number ? number : "");
+    if (pairs->count) snprintf(text + strlen(text), room - strlen(text), ", %s=%s", pairs->keys[0], pairs->values[0]);
+    room -= strlen(text);
+    const size_t length = strlen(host->path), before = strlen(", by ...");
+    if (room > before + 1)
+        snprintf(text + strlen(text), room, ", by %s%s", length + before < room ? "" : "...",
+                 host->path + (length + before < room ? 0 : length + before + 1 - room));
     *condition = (tort_condition){.ready = true, .code = "READY"};
-    snprintf(condition->note, sizeof condition->note, "%s", host->path);
 }
 
 void tort_host_open(const tort_provider_config *config, const char *path, void **device, tort_target *target,

@@ -21,34 +21,16 @@ bool tort_host_fill(ort_value *value, const tort_tensor *tensor) {
     return shape->type && tensor->type != TORT_STRING && tort_tensor_bytes(tensor, &value->bytes);
 }
 
-ort_status *tort_host_tensor_info_of(const ort_type_info *type, const ort_shape_info **tensor) {
-    *tensor = &type->tensor;
-    return NULL;
-}
-
-ort_status *tort_host_kind_of(const ort_type_info *type, int *kind) {
-    (void)type;
-    *kind = ORT_KIND_TENSOR;
-    return NULL;
-}
-
-ort_status *tort_host_element_type(const ort_shape_info *info, int *type) {
-    *type = info->type;
-    return NULL;
-}
-
-bool tort_host_has_shape(const ort_shape_info *info) {
-    return info->rank >= 0;
-}
+GETTER(tensor_info_of, const ort_type_info, const ort_shape_info *, &it->tensor)
+GETTER(kind_of, const ort_type_info, int, ORT_KIND_TENSOR)
+GETTER(element_type, const ort_shape_info, int, it->type)
+ANSWER(has_shape, ort_shape_info, bool, it->rank >= 0)
 
 static size_t rank_of(const ort_shape_info *info) {
     return info->rank < 0 ? 0 : (size_t)info->rank;
 }
 
-ort_status *tort_host_rank(const ort_shape_info *info, size_t *rank) {
-    *rank = rank_of(info);
-    return NULL;
-}
+GETTER(rank, const ort_shape_info, size_t, rank_of(it))
 
 ort_status *tort_host_dims(const ort_shape_info *info, int64_t *dims, size_t count) {
     for (size_t d = 0; d < rank_of(info) && d < count; d++) dims[d] = info->dims[d];
@@ -72,29 +54,12 @@ ort_status *tort_host_element_count(const ort_shape_info *info, size_t *count) {
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-ort_status *tort_host_is_tensor(const ort_value *value, int *is) {
-    *is = value != NULL;
-    return NULL;
-}
+GETTER(is_tensor, const ort_value, int, it != NULL)
+GETTER(has_value, const ort_value, int, it != NULL)
 
-ort_status *tort_host_has_value(const ort_value *value, int *has) {
-    *has = value != NULL;
-    return NULL;
-}
-
-ort_status *tort_host_kind_of_value(const ort_value *value, int *kind) {
-    return tort_host_kind_of(&value->type, kind);
-}
-
-ort_status *tort_host_type_of(const ort_value *value, ort_type_info **type) {
-    *type = (ort_type_info *)(uintptr_t)&value->type;
-    return NULL;
-}
-
-ort_status *tort_host_shape_of(const ort_value *value, ort_shape_info **info) {
-    *info = (ort_shape_info *)(uintptr_t)&value->type.tensor;
-    return NULL;
-}
+GETTER(kind_of_value, const ort_value, int, it ? ORT_KIND_TENSOR : 0)
+GETTER(type_of, const ort_value, ort_type_info *, (ort_type_info *)(uintptr_t)&it->type)
+GETTER(shape_of, const ort_value, ort_shape_info *, (ort_shape_info *)(uintptr_t)&it->type.tensor)
 
 ort_status *tort_host_shape_data(const ort_value *value, int *type, const int64_t **dims, size_t *rank) {
     *type = value->type.tensor.type;
@@ -103,50 +68,25 @@ ort_status *tort_host_shape_data(const ort_value *value, int *type, const int64_
     return NULL;
 }
 
-ort_status *tort_host_data(const ort_value *value, const void **data) {
-    *data = value->data;
-    return NULL;
-}
+GETTER(data, const ort_value, const void *, it->data)
 
-ort_status *tort_host_mutable_data(ort_value *value, void **data) {
-    *data = value->data;
-    return NULL;
-}
-
-ort_status *tort_host_tensor_bytes(const ort_value *value, size_t *bytes) {
-    *bytes = value->bytes;
-    return NULL;
-}
-
-ort_status *tort_host_memory_of(const ort_value *value, const ort_memory **memory) {
-    *memory = tort_host_value_place(value);
-    return NULL;
-}
+GETTER(mutable_data, ort_value, void *, it->data)
+GETTER(tensor_bytes, const ort_value, size_t, it->bytes)
+GETTER(memory_of, const ort_value, const ort_memory *, tort_host_value_place(it))
 
 /* They are members of something else, which is freed in time. */
-void tort_host_release_value(ort_value *value) {
-    (void)value;
-}
-
-void tort_host_release_type(ort_type_info *type) {
-    (void)type;
-}
-
-void tort_host_release_shape(ort_shape_info *info) {
-    (void)info;
-}
+#define NOTHING(what, object)                                                                                          \
+    void tort_host_release_##what(object *it) {                                                                        \
+        (void)it;                                                                                                      \
+    }
+NOTHING(value, ort_value)
+NOTHING(type, ort_type_info)
+NOTHING(shape, ort_shape_info)
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
-ort_status *tort_host_input_count(const ort_run *run, size_t *count) {
-    *count = (size_t)run->input_count;
-    return NULL;
-}
-
-ort_status *tort_host_output_count(const ort_run *run, size_t *count) {
-    *count = (size_t)run->output_count;
-    return NULL;
-}
+GETTER(input_count, const ort_run, size_t, (size_t)it->input_count)
+GETTER(output_count, const ort_run, size_t, (size_t)it->output_count)
 
 ort_status *tort_host_input(const ort_run *run, size_t index, const ort_value **value) {
     *value = NULL;
@@ -194,20 +134,10 @@ ort_status *tort_host_preallocated(const ort_run *run, size_t index, ort_value *
     return NULL;
 }
 
-ort_status *tort_host_run_logger(const ort_run *run, const ort_logger **logger) {
-    *logger = &run->host->logger;
-    return NULL;
-}
+GETTER(run_logger, const ort_run, const ort_logger *, &it->host->logger)
+GETTER(gpu_stream, const ort_run, void *, NULL)
 
-ort_status *tort_host_gpu_stream(const ort_run *run, void **stream) {
-    (void)run;
-    *stream = NULL;
-    return NULL;
-}
-
-ort_status *tort_host_run_stream(const ort_run *run, void **stream) {
-    return tort_host_gpu_stream(run, stream);
-}
+GETTER(run_stream, const ort_run, void *, NULL)
 
 typedef struct parallel {
     void (*body)(void *arg, size_t index);
@@ -231,9 +161,7 @@ ort_status *tort_host_parallel_for(const ort_run *run, void (*body)(void *arg, s
     return NULL;
 }
 
-const char *tort_host_context_name(const ort_context *context) {
-    return context->name;
-}
+ANSWER(context_name, ort_context, const char *, it->name)
 
 /* ---- the model's metadata: none ---------------------------------------------------------------------------------- */
 
@@ -248,46 +176,27 @@ ort_status *tort_host_model_metadata(const ort_graph *graph, ort_metadata **meta
     return NULL;
 }
 
-void tort_host_release_metadata(ort_metadata *metadata) {
-    (void)metadata;
-}
+NOTHING(metadata, ort_metadata)
+GETTER(metadata_version, const ort_metadata, int64_t, 0)
 
-ort_status *tort_host_producer_name(const ort_metadata *metadata, ort_allocator *allocator, char **text) {
-    (void)metadata;
+/* Texts are the caller's, who frees them. */
+static ort_status *no_text(ort_allocator *allocator, char **text) {
     *text = allocator->allocate(allocator, 1);
     if (!*text) return tort_host_create_status(ORT_FAIL, "out of memory");
     **text = 0;
     return NULL;
 }
 
-ort_status *tort_host_metadata_graph(const ort_metadata *metadata, ort_allocator *allocator, char **text) {
-    return tort_host_producer_name(metadata, allocator, text);
-}
-
-ort_status *tort_host_metadata_domain(const ort_metadata *metadata, ort_allocator *allocator, char **text) {
-    return tort_host_producer_name(metadata, allocator, text);
-}
-
-ort_status *tort_host_metadata_text(const ort_metadata *metadata, ort_allocator *allocator, char **text) {
-    return tort_host_producer_name(metadata, allocator, text);
-}
-
-ort_status *tort_host_metadata_graph_text(const ort_metadata *metadata, ort_allocator *allocator, char **text) {
-    return tort_host_producer_name(metadata, allocator, text);
-}
-
-ort_status *tort_host_metadata_entry(const ort_metadata *metadata, ort_allocator *allocator, const char *key,
-                                     char **text) {
-    (void)metadata, (void)allocator, (void)key;
-    *text = NULL;
-    return NULL;
-}
-
-ort_status *tort_host_metadata_version(const ort_metadata *metadata, int64_t *number) {
-    (void)metadata;
-    *number = 0;
-    return NULL;
-}
+#define NO_TEXT(member)                                                                                                \
+    ort_status *tort_host_##member(const ort_metadata *metadata, ort_allocator *allocator, char **text) {              \
+        (void)metadata;                                                                                                \
+        return no_text(allocator, text);                                                                               \
+    }
+NO_TEXT(producer_name)
+NO_TEXT(metadata_graph)
+NO_TEXT(metadata_domain)
+NO_TEXT(metadata_text)
+NO_TEXT(metadata_graph_text)
 
 ort_status *tort_host_metadata_keys(const ort_metadata *metadata, ort_allocator *allocator, char ***keys,
                                     int64_t *count) {

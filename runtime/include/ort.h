@@ -113,8 +113,7 @@ typedef struct ort_api {
     ort_status *(*metadata_graph)(const ort_metadata *metadata, ort_allocator *allocator, char **text);  /* 113 */
     ort_status *(*metadata_domain)(const ort_metadata *metadata, ort_allocator *allocator, char **text); /* 114 */
     ort_status *(*metadata_text)(const ort_metadata *metadata, ort_allocator *allocator, char **text);   /* 115 */
-    ort_status *(*metadata_entry)(const ort_metadata *metadata, ort_allocator *allocator, const char *key,
-                                  char **text);                                      /* 116 */
+    void *unused_116[1];
     ort_status *(*metadata_version)(const ort_metadata *metadata, int64_t *version); /* 117 */
     void (*release_metadata)(ort_metadata *metadata);                                /* 118 */
     void *unused_119[4];
