@@ -62,23 +62,24 @@ static bool next_of(const char **list, char *entry, size_t size) {
     return true;
 }
 
-/* The folder above the one that has the python3 of PATH: links of it are followed, as /usr/bin/python3 may be one. */
+static void go_up(char *path) {
+    char *last = strrchr(path, '/');
+    if (last) *last = 0;
+}
+
+/* The folder above the one in which PATH finds python3, and that of the file to which links lead from there. */
 static bool look_beside_python(const search *s) {
     char entry[PATH_MAX], program[PATH_MAX + 16], real[PATH_MAX];
     const char *list = getenv("PATH");
     while (next_of(&list, entry, sizeof entry)) {
-        if (*entry != '/') continue;
         snprintf(program, sizeof program, "%s/python3", entry);
-        if (access(program, X_OK) != 0) continue;
-        for (int followed = 0; followed < 2; followed++) {
-            if (followed && !realpath(program, real)) break;
-            char *folder = followed ? real : program;
-            for (int up = 0; up < 2; up++)
-                if (strrchr(folder, '/')) *strrchr(folder, '/') = 0;
-            if (look_below(s, folder)) return true;
-            snprintf(program, sizeof program, "%s/python3", entry);
-        }
-        return false;
+        if (*entry != '/' || access(program, X_OK) != 0) continue;
+        go_up(entry);
+        if (look_below(s, entry)) return true;
+        if (!realpath(program, real)) return false;
+        go_up(real);
+        go_up(real);
+        return strcmp(real, entry) != 0 && look_below(s, real);
     }
     return false;
 }

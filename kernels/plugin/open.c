@@ -69,7 +69,7 @@ static bool make_factories(tort_host *host, const char *name, ort_create_factori
     for (size_t i = 0; !status && i < count; i++)
         if (factories[i]) host->factories[host->factory_count++] = factories[i];
     if (host->factory_count) return true;
-    if (!status && !count) status = tort_host_create_status(ORT_FAIL, "it gives no factory");
+    if (!status) status = tort_host_create_status(ORT_FAIL, "it gives no factory");
     if (asked <= TORT_HOST_VERSION) return failed(host, status, condition, "CreateEpFactories");
     char words[640], what[96];
     tort_host_words(host, status, words, sizeof words);
@@ -186,7 +186,8 @@ static bool make_ep(tort_host *host, tort_condition *condition) {
     ort_factory *factory = host->device->factory;
     ort_status *status = factory->create(factory, hardware, metadata, 1, &host->options, &host->logger, &host->ep);
     if (status) host->ep = NULL;
-    if (status || !host->ep) return failed(host, status, condition, "CreateEp");
+    if (!status && !host->ep) status = tort_host_create_status(ORT_FAIL, "it gives no EP");
+    if (status) return failed(host, status, condition, "CreateEp");
     ort_ep *ep = host->ep;
     if (ep->version < TORT_HOST_OLDEST_EP || !ep->name || !ep->capability || !ep->compile || !ep->release)
         return failed(host, NULL, condition, "its EP compiles no nodes: kernels of a plugin are not supported");
@@ -260,6 +261,7 @@ void tort_host_open(const tort_provider_config *config, const char *path, void *
     if (opened) set_options(host, config);
     if (opened && make_ep(host, condition)) {
         describe(host, target, condition);
+        tort_host_words(host, NULL, condition->note, sizeof condition->note);
         return;
     }
     tort_host_close(host);

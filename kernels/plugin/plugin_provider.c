@@ -109,7 +109,7 @@ static const tort_option_help options[] = {
 };
 
 #define PROVIDER(symbol, title, line)                                                                                  \
-    extern const tort_provider symbol;                                                                                 \
+    extern TORT_API const tort_provider symbol;                                                                        \
     const tort_provider symbol = {.abi = TORT_PROVIDER_ABI,                                                            \
                                   .name = title,                                                                       \
                                   .summary = line,                                                                     \
