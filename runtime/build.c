@@ -5,6 +5,7 @@
 #include "ops/ops.h"
 #include "runtime/core/base/build.h"
 #include "runtime/core/lowered/bodies.h"
+#include "runtime/core/passes/passes.h"
 #include "runtime/core/providers/plugin.h"
 
 extern const tort_provider tort_provider_cpu;
@@ -84,5 +85,8 @@ const struct tort_build tort_build = {
     .providers = providers,
 #ifndef TORT_NO_BODIES /* make OPS=FILE, without If, Loop and Scan */
     .calls = &tort_calls,
+#endif
+#ifndef TORT_CPU_PLAIN
+    .segmenting = &tort_segmenting,
 #endif
 };

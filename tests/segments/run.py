@@ -165,7 +165,37 @@ def test_ahead_profile(t):
     t.check(all(unit["calls"] == 1 and unit["provider"] == "ahead" for unit in parts.values()), parts)
 
 
+def test_saved(t):
+    """A saved plan has the segments, whatever engine; one that stores them gets its bytes back, and checks them."""
+    np.save(t.scratch / "x.npy", X)
+    saved = str(t.scratch / "model.plan")
+    for chain in "engine,cpu", "ahead,cpu", "ahead:declines=Mul,cpu", "ahead:declines=Mul,engine,cpu":
+        for options in [], ["--shape", "x=2x4"], ["--max", "n=5"], ["--pin", "cut=cpu"]:
+            t.run("plan", "-o", saved, *options, chain=chain)
+            t.run("run", "--plan", saved, "--input", str(t.scratch / "x.npy"), "--save", str(t.scratch))
+            t.check(np.allclose(np.load(t.scratch / "output_0.npy"), EXPECTED + 1, 1e-5, 1e-5), f"the output of {chain} {options}")
+            before, after = t.plan(*options, chain=chain), json.loads(t.run("plan", "--plan", saved, "--json").stdout)
+            kernel = lambda node: node["kernel"].replace(", stored", "")
+            for key in "provider", "from", "index", "pinned", "fell_back":
+                t.check([node[key] for node in after["nodes"]] == [node[key] for node in before["nodes"]], f"{chain} {options}: {key}")
+            t.check([kernel(node) for node in after["nodes"]] == [node["kernel"] for node in before["nodes"]], f"{chain} {options}")
+            stored = [node["kernel"].startswith("compiled ahead, stored") for node in after["nodes"] if node["provider"] == "ahead"]
+            t.check(all(stored), after["nodes"])
+
+
+def test_saved_for_another_device(t):
+    """A device that would not compile a segment of the plan refuses the plan; one of another version compiles it anew."""
+    saved = str(t.scratch / "model.plan")
+    t.run("plan", "-o", saved, chain="ahead,cpu")
+    newer = json.loads(t.run("plan", "--plan", saved, "--json", "--ep", "ahead:version=2,cpu").stdout)
+    t.check(node_of(newer, "cut")["kernel"] == "compiled ahead, any size", newer["nodes"])
+    for options, words in ("ahead:room=2,cpu", "3 instructions do not fit"), ("cpu", "made for other providers"):
+        done = t.run("run", "--plan", saved, "--random", "1", "--shape", "x=2x4", "--ep", options, status=4 if "room" in options else 2)
+        t.check(words in done.stderr and ("make the plan again" in done.stderr or options == "cpu"), done.stderr)
+
+
 if __name__ == "__main__":
     tests = test_json, test_left_out, test_text, test_run, test_others
     ahead = test_ahead_runs, test_ahead_declines, test_ahead_refuses_to_compile, test_ahead_sizes, test_ahead_is_told, test_ahead_profile
-    main("segments", "engine,cpu", write_model, tests + ahead)
+    saved = test_saved, test_saved_for_another_device
+    main("segments", "engine,cpu", write_model, tests + ahead + saved)

@@ -264,21 +264,6 @@ static void write_loop(onnx_bytes *b) {
     onnx_end(b);
 }
 
-static int write_nothing(void *ud, const void *bytes, size_t size) {
-    (void)ud, (void)bytes, (void)size;
-    return 0;
-}
-
-Test(segments, no_saved_plan_holds_them) {
-    const tort_writer writer = {.struct_size = sizeof writer, .write = write_nothing};
-    opened o;
-    open_segments(&o, build_chain, "engine", (tort_session_options){0});
-    cr_assert_eq(o.status, TORT_OK, "%s", o.error.msg);
-    cr_expect_eq(tort_session_save_writer(o.session, &writer, &o.error), TORT_E_UNSUPPORTED);
-    cr_expect(strstr(o.error.msg, "a segment is compiled"), "%s", o.error.msg);
-    opened_close(&o);
-}
-
 Test(segments, a_body_has_segments_too) {
     opened o = {.session = NULL};
     onnx_bytes b = {0};

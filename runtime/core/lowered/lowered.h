@@ -138,6 +138,7 @@ typedef struct tort_unit {
     int32_t from_count;
     int32_t products;            /* of 8-bit numbers in the model that the unit computes, see precision.c */
     const tort_segment *segment; /* the segment that the unit runs or is a part of; NULL */
+    int32_t group;               /* of a saved plan: units with one number were in one segment; 0: in none */
     struct {
         int32_t id;               /* index into session->layouts, of the operands in the masks; all others are plain */
         uint32_t inputs, outputs; /* bit i: operand i, as in the kernel's row */
@@ -226,6 +227,10 @@ struct tort_session {
     /* Fills a unit's packed weights from the saved plan; NULL: kernels pack. */
     tort_status (*unpack)(struct tort_session *session, const struct tort_lowered *lowered, int32_t unit,
                           tort_error *error);
+    /* Reads what an engine stored in the saved plan for the segment that ends with this node, into *bytes that the
+     * caller frees; *data NULL: nothing. NULL: there is no plan. */
+    tort_status (*stored)(const struct tort_session *session, const struct tort_lowered *lowered, int32_t node,
+                          void **data, size_t *bytes, tort_error *error);
     tort_session_options options; /* strings copied into arena */
     bool chain_from_file;         /* options.chain is that of a saved plan, whose bytes are not trusted */
     tort_watch watch;             /* of making the session */

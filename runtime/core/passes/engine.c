@@ -121,9 +121,15 @@ tort_status tort_engine_compile(const tort_lowered *lowered, tort_link *link, to
                                 .verdict = verdict,
                                 .error = error};
     tort_status status = add_bounds(lowered, &view->segment, error);
+    void *stored = NULL;
+    if (!status && session->stored)
+        status = session->stored(session, lowered, segment->parts[segment->part_count - 1], &stored,
+                                 &compiling.stored_bytes, error);
+    compiling.stored = stored;
     if (!status) status = lend_constants(lowered, segment, view, &lent, error);
     if (!status) status = compile_and_tell(session, link, &compiling);
     take_back(lowered, segment, lent);
+    tort_free(&session->env, stored, compiling.stored_bytes);
     if (!status) status = tort_session_in_time(session, error);
     unit->prepared = compiling.compiled;
     if (!status && *compiling.words) {

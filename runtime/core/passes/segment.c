@@ -35,9 +35,19 @@ typedef struct segmenter {
 
 /* ---- refusal ----------------------------------------------------------------------------------------------------- */
 
+static tort_status refuse_saved(const segmenter *s, int32_t index, const tort_verdict *verdict) {
+    tort_fail(s->error, TORT_E_PLACEMENT,
+              "the saved plan has it in a segment of %s, which does not compile it here: %s %s; make the plan again "
+              "with tinyort plan MODEL -o FILE",
+              s->session->chain[s->provider].provider->name, tort_verdict_name(verdict->code), verdict->message);
+    tort_error_at_node(s->error, &s->lowered->graph, index);
+    return TORT_E_PLACEMENT;
+}
+
 /* Adds the verdict to the unit's others, or moves the unit on if it has no kernel of its own. */
 static tort_status refuse(segmenter *s, int32_t index, const tort_verdict *verdict) {
     tort_unit *unit = &s->lowered->units[index];
+    if (s->session->saved) return refuse_saved(s, index, verdict);
     if (unit->provider != s->provider) return TORT_OK; /* an alias stays with the executor, at no loss */
     if (unit->kernel->segment == TORT_SEGMENT_ONLY)
         return tort_place_onward(s->lowered, &s->pass, index, verdict, s->error);
@@ -124,6 +134,19 @@ static tort_status mark_all(segmenter *s) {
         const tort_verdict verdict = check_node(s, i);
         s->group[i] = verdict.code == TORT_YES ? 0 : -1;
         if (s->group[i] < 0) status = refuse(s, i, &verdict);
+    }
+    return status;
+}
+
+/* A saved plan says which nodes were in one segment; whether they can be is found out again (convex.c). */
+static tort_status mark_saved(segmenter *s) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < s->lowered->graph.node_count; i++) {
+        const tort_unit *unit = &s->lowered->units[i];
+        if (!unit->group || (unit->provider != s->provider && unit->provider != TORT_AT_HOST)) continue;
+        const tort_verdict verdict = check_node(s, i);
+        s->group[i] = unit->group - 1;
+        if (verdict.code != TORT_YES) status = refuse_saved(s, i, &verdict);
     }
     return status;
 }
@@ -527,8 +550,8 @@ static tort_status segment_graph(segmenter *s) {
     memset(s->number, 0xff, values * sizeof *s->number);
     memset(s->group, 0xff, nodes * sizeof *s->group);
     count_readers(s);
-    tort_status status = mark_all(s);
-    if (!status && s->ahead) status = choose(s);
+    tort_status status = s->session->saved ? mark_saved(s) : mark_all(s);
+    if (!status && s->ahead && !s->session->saved) status = choose(s);
     if (!status) status = find_sets(s);
     if (!status) status = try_sets(s);
     return !status && s->made ? put_in_order(s) : status;
@@ -546,7 +569,7 @@ static tort_status segment_in(segmenter *s) {
     return status;
 }
 
-tort_status tort_segment_units(tort_session *session, tort_error *error) {
+static tort_status segment_units(tort_session *session, tort_error *error) {
     tort_status status = TORT_OK;
     for (int32_t p = 0; !status && p < session->chain_count; p++) {
         segmenter s = {.session = session, .provider = p, .error = error};
@@ -559,3 +582,5 @@ tort_status tort_segment_units(tort_session *session, tort_error *error) {
     }
     return status;
 }
+
+const struct tort_segmenting tort_segmenting = {segment_units};

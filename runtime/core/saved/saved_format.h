@@ -20,6 +20,9 @@
  * checked. Not repeated are folding, the search for placement and fusions, reading weights that these made unnecessary,
  * and packing. New input shapes need nothing from the file.
  *
+ * Segments are made again of the nodes that were in one, and compiled; an engine (tort_engine) gets what it stored for
+ * them, in the place of packed weights of the last node, and checks it.
+ *
  * Nodes that exist only for reports (folded to constants, unread, fused away: "ghosts") have no operands and no row.
  * Increment TORT_SAVED_VERSION with each change of this format, and of how a kernel packs. Private to runtime/. Read
  * next: saved_write.c, saved_read.c, saved_load.c. */
@@ -30,7 +33,7 @@
 #include "runtime/include/tinyort_plan.h"
 
 #define TORT_SAVED_MAGIC "tinyplan"
-#define TORT_SAVED_VERSION 6u
+#define TORT_SAVED_VERSION 7u
 #define TORT_SAVED_NESTING 64 /* maximum depth of bodies */
 
 enum { TORT_SAVED_ALIGN = 64, TORT_SAVED_HEADER = 16, TORT_SAVED_ENTRY = 32, TORT_SAVED_TRAILER = 24 };
@@ -57,7 +60,12 @@ enum {
     TORT_SAVED_ALIAS = 1u << 2     /* the contents of an earlier constant, with another shape */
 };
 /* Bits of a unit. */
-enum { TORT_SAVED_PINNED = 1u << 0, TORT_SAVED_STILL_INFERRED = 1u << 1, TORT_SAVED_GHOST = 1u << 2 };
+enum {
+    TORT_SAVED_PINNED = 1u << 0,
+    TORT_SAVED_STILL_INFERRED = 1u << 1,
+    TORT_SAVED_GHOST = 1u << 2,
+    TORT_SAVED_PART = 1u << 3 /* of a segment */
+};
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
@@ -135,6 +143,8 @@ typedef struct tort_saved_unit {
     tort_unit unit;      /* place, pin, verdicts, parts: all that needs no provider */
     const char *kernel;  /* the name of its provider's kernel; "" */
     bool ghost;          /* exists only for reports */
+    bool part;           /* of a segment of its provider, with all nodes of its group */
+    int32_t group;       /* the segment's last node */
     int32_t since;       /* of the operator's row */
     const char *name;    /* of the model's node that a fused node replaced; NULL: it replaced none */
     const char *op_type; /* of the same node */
@@ -192,6 +202,7 @@ tort_status tort_saved_check_places(tort_session *session, tort_error *error);
 typedef struct tort_saved_offsets {
     int32_t *entry_of;   /* by value: its constant in WGHT, -1 */
     uint64_t *packed_at; /* by node */
+    uint64_t *stored;    /* by node: bytes there that its engine stored for a segment; 0: none */
 } tort_saved_offsets;
 
 /* True if the node exists only for reports. */

@@ -147,8 +147,30 @@ static void put_parts(tort_saved_out *out, const tort_lowered *lowered, int32_t 
     tort_put_text(out, before->op_type);
 }
 
-static void put_unit(tort_saved_out *out, const tort_lowered *lowered, int32_t index, uint64_t packed_at) {
+/* A node of a segment: as it was before, with the number of the segment's last node in the place of a kernel. */
+static void put_part(tort_saved_out *out, const tort_lowered *lowered, int32_t index,
+                     const tort_saved_offsets *places) {
     const tort_unit *unit = &lowered->units[index];
+    const int32_t last = unit->segment->parts[unit->segment->part_count - 1];
+    tort_put_i32(out, lowered->units[last].provider);
+    tort_put_text(out, "");
+    tort_put_text(out, "");
+    tort_put_i32(out, unit->pin);
+    tort_put_i32(out, unit->products);
+    put_said(out, unit);
+    tort_put_i32(out, 0); /* made of no others */
+    tort_put_u64(out, places->packed_at[index]);
+    tort_put_u64(out, places->stored[index]);
+    tort_put_i32(out, last);
+}
+
+static void put_unit(tort_saved_out *out, const tort_lowered *lowered, int32_t index,
+                     const tort_saved_offsets *places) {
+    const tort_unit *unit = &lowered->units[index];
+    if (unit->segment) {
+        put_part(out, lowered, index, places);
+        return;
+    }
     tort_put_i32(out, lowered->lowered ? unit->provider : TORT_AT_FOLDED);
     tort_put_text(out, unit->kernel ? unit->kernel->name : "");
     tort_put_text(out, unit->label);
@@ -156,18 +178,22 @@ static void put_unit(tort_saved_out *out, const tort_lowered *lowered, int32_t i
     tort_put_i32(out, unit->products);
     put_said(out, unit);
     put_parts(out, lowered, index);
-    tort_put_u64(out, packed_at);
+    tort_put_u64(out, places->packed_at[index]);
     tort_put_u64(out, unit->packed ? unit->packed_bytes : 0);
 }
 
-static void put_node(tort_saved_out *out, const tort_lowered *lowered, int32_t index, uint64_t packed_at,
+static void put_node(tort_saved_out *out, const tort_lowered *lowered, int32_t index, const tort_saved_offsets *places,
                      const int32_t *attribute_entries) {
     const tort_node *node = &lowered->graph.nodes[index];
     const tort_unit *unit = &lowered->units[index];
     const bool ghost = tort_saved_is_ghost(lowered, index);
     const int32_t since = node->op ? node->op->since : node->opset;
-    tort_put_u8(out, (unit->pinned ? TORT_SAVED_PINNED : 0) | (unit->still_inferred ? TORT_SAVED_STILL_INFERRED : 0) |
-                         (ghost ? TORT_SAVED_GHOST : 0));
+    const bool last = unit->segment && unit->provider >= 0;
+    const bool pinned = last ? unit->segment->last_pinned : unit->pinned;
+    tort_put_u8(out, (pinned ? TORT_SAVED_PINNED : 0) | (ghost ? TORT_SAVED_GHOST : 0) |
+                         (unit->segment          ? TORT_SAVED_PART
+                          : unit->still_inferred ? TORT_SAVED_STILL_INFERRED
+                                                 : 0));
     tort_put_text(out, node->name);
     tort_put_text(out, node->domain);
     tort_put_text(out, node->op_type);
@@ -176,7 +202,7 @@ static void put_node(tort_saved_out *out, const tort_lowered *lowered, int32_t i
     tort_put_i32(out, node->file_index);
     if (!ghost) put_operands(out, lowered, index);
     if (!ghost) put_attributes(out, node, attribute_entries);
-    put_unit(out, lowered, index, packed_at);
+    put_unit(out, lowered, index, places);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
@@ -196,7 +222,6 @@ void tort_saved_put_graphs(tort_saved_out *out, const tort_session *session, con
         tort_put_indices(out, graph->inputs, graph->input_count);
         tort_put_indices(out, graph->outputs, graph->output_count);
         tort_put_i32(out, graph->node_count);
-        for (int32_t n = 0; n < graph->node_count; n++)
-            put_node(out, lowered, n, places[g].packed_at[n], attribute_entries);
+        for (int32_t n = 0; n < graph->node_count; n++) put_node(out, lowered, n, &places[g], attribute_entries);
     }
 }

@@ -6,6 +6,8 @@
  * Read next: saved_read.c, session.c. */
 #include <string.h>
 
+#include "runtime/core/base/build.h"
+#include "runtime/core/passes/passes.h"
 #include "runtime/core/providers/claim.h"
 #include "runtime/core/saved/saved_format.h"
 #include "runtime/core/lowered/constants.h"
@@ -167,7 +169,26 @@ static tort_status check_packing(tort_candidate *c, const tort_saved_unit *saved
     return TORT_OK;
 }
 
+/* A part of a segment must be taken by some row of the provider, unless the executor would do it. */
+static tort_status place_part(tort_candidate *c, const tort_saved_unit *saved, tort_error *error) {
+    bool taken = false;
+    c->alone = false;
+    c->reason_count = 0;
+    c->unit->group = saved->group + 1;
+    c->unit->label = tort_candidate_host_label(c);
+    c->unit->provider = c->unit->label ? TORT_AT_HOST : TORT_AT_NOWHERE;
+    if (c->unit->label) return TORT_OK;
+    tort_status status = tort_candidate_offer(c, saved->unit.provider, &taken, error);
+    if (status || (taken && c->unit->kernel->segment != TORT_SEGMENT_NEVER)) return status;
+    return tort_fail(error, TORT_E_PLACEMENT,
+                     "the saved plan has it on %s, which does not take it here: %s; make the plan again with tinyort "
+                     "plan MODEL -o FILE",
+                     c->session->chain[saved->unit.provider].config.provider,
+                     c->reason_count ? c->reasons[c->reason_count - 1].message : "");
+}
+
 static tort_status place_unit(tort_candidate *c, const tort_saved_unit *saved, tort_error *error) {
+    if (saved->part) return place_part(c, saved, error);
     const char *host = tort_candidate_host_label(c);
     if ((saved->unit.provider == TORT_AT_HOST) != (host != NULL)) return tort_saved_damaged(error, "a place");
     c->unit->label = host;
@@ -272,6 +293,33 @@ static tort_status unpack(tort_session *session, const tort_lowered *lowered, in
     return status ? status : unpack_to_device(session, link, unit, at, error);
 }
 
+/* ---- segments ---------------------------------------------------------------------------------------------------- */
+
+static bool has_parts(const tort_session *session) {
+    for (int32_t g = 0; g < session->graph_count; g++)
+        for (int32_t i = 0; i < session->graphs[g].graph.node_count; i++)
+            if (session->saved->graphs[g].units[i].part) return true;
+    return false;
+}
+
+static tort_status stored(const tort_session *session, const tort_lowered *lowered, int32_t node, void **data,
+                          size_t *bytes, tort_error *error) {
+    const tort_model *model = session->model;
+    const tort_saved_unit *unit = &session->saved->graphs[lowered - session->graphs].units[node];
+    *data = NULL;
+    *bytes = (size_t)unit->packed_bytes;
+    if (!unit->part || !unit->packed_bytes) return TORT_OK;
+    *data = tort_alloc(&session->env, *bytes);
+    if (!*data) return tort_out_of_memory(error, *bytes);
+    return model->source_read(model->source_ud, 0, unit->packed_at, *bytes, *data, error);
+}
+
+static tort_status segment(tort_session *session, tort_error *error) {
+    if (!has_parts(session)) return TORT_OK;
+    if (tort_build.segmenting) return tort_build.segmenting->segment(session, error);
+    return tort_fail(error, TORT_E_UNSUPPORTED, "the saved plan has segments, which this build cannot compile");
+}
+
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 tort_status tort_saved_decide(tort_session *session, tort_error *error) {
@@ -280,5 +328,7 @@ tort_status tort_saved_decide(tort_session *session, tort_error *error) {
     if (!status) status = apply(session, error);
     if (!status) status = tort_sweep_graphs(session, &sweeper, error);
     session->unpack = unpack;
-    return status ? status : place(session, error);
+    session->stored = stored;
+    if (!status) status = place(session, error);
+    return status ? status : segment(session, error);
 }

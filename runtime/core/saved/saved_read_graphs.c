@@ -263,6 +263,9 @@ static bool read_unit(reader *r, tort_saved_unit *unit, uint32_t bits) {
     unit->unit.products = tort_get_within(r->in, 0, r->graph->node_capacity);
     unit->unit.folded = unit->unit.provider == TORT_AT_FOLDED;
     if (!read_said(r, &unit->unit) || !read_parts(r, unit) || !take_packed(r, unit)) return false;
+    unit->part = bits & TORT_SAVED_PART;
+    unit->group = unit->part ? tort_get_within(r->in, 0, r->graph->node_capacity - 1) : -1;
+    if (unit->part && (unit->unit.provider < 0 || unit->unit.from_count)) return refuse(r);
     const bool runs = unit->unit.provider >= TORT_AT_HOST;
     if (unit->unit.provider == TORT_AT_NOWHERE || (runs && unit->ghost)) return refuse(r);
     return (unit->packed_bytes == 0 || (runs && unit->unit.provider >= 0)) ? true : refuse(r);

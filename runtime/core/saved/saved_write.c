@@ -98,9 +98,11 @@ static void keep(const saver *s, int32_t constant, bool wanted) {
 /* Keeps constants that kernels read unpacked, or that shape rules and claims look at. */
 static void mark_node(const saver *s, const tort_lowered *lowered, int32_t index) {
     const tort_node *node = &lowered->graph.nodes[index];
+    const bool compiled = lowered->units[index].segment; /* anew when the plan is loaded */
     for (int32_t i = 0; i < node->input_count; i++) {
         const int32_t constant = node->inputs[i] < 0 ? -1 : lowered->constant_of[node->inputs[i]];
-        if (constant < 0) continue;
+        if (constant >= 0 && compiled) keep(s, constant, true);
+        if (constant < 0 || compiled) continue;
         const tort_reads reads = tort_constant_reads(lowered, index, i);
         const tort_constant *its = &s->session->constants[constant];
         const bool looked_at = its->uniform || its->bytes <= tort_weight_limit(node, i);
@@ -213,7 +215,8 @@ static bool allocate(saver *s) {
         tort_saved_offsets *place = &s->places[g];
         place->entry_of = tort_arena_array(&s->arena, (size_t)graph->value_count + 1, sizeof *place->entry_of);
         place->packed_at = tort_arena_array(&s->arena, (size_t)graph->node_count + 1, sizeof *place->packed_at);
-        there = place->packed_at && fill(place->entry_of, (size_t)graph->value_count);
+        place->stored = tort_arena_array(&s->arena, (size_t)graph->node_count + 1, sizeof *place->stored);
+        there = place->packed_at && place->stored && fill(place->entry_of, (size_t)graph->value_count);
     }
     return there;
 }
@@ -281,15 +284,43 @@ static tort_status write_packed(saver *s, const tort_unit *unit, uint64_t *at) {
     return status;
 }
 
+/* Writes what the engine of a segment stores for it, if it does. */
+static tort_status write_stored(saver *s, const tort_unit *unit, uint64_t *at, uint64_t *length) {
+    const tort_link *link = &s->session->chain[unit->provider];
+    const tort_engine *engine = link->provider->engine;
+    void *data = NULL;
+    size_t bytes = 0;
+    if (!engine || !engine->store || !unit->prepared) return TORT_OK;
+    const int32_t before = tort_link_enter(link);
+    tort_status status = engine->store(link->device, &s->env, unit->prepared, &data, &bytes, s->error);
+    tort_link_leave(link, before);
+    if (!status && bytes) status = pad(s);
+    *at = s->at;
+    if (!status && bytes) status = emit(s, data, bytes);
+    *length = bytes;
+    tort_free(&s->env, data, bytes);
+    return status;
+}
+
+static tort_status write_units(saver *s, int32_t g) {
+    const tort_lowered *lowered = &s->session->graphs[g];
+    const tort_saved_offsets *places = &s->places[g];
+    tort_status status = TORT_OK;
+    for (int32_t n = 0; !status && lowered->lowered && n < lowered->graph.node_count; n++) {
+        const tort_unit *unit = &lowered->units[n];
+        if (unit->segment && unit->provider >= 0)
+            status = write_stored(s, unit, &places->packed_at[n], &places->stored[n]);
+        else if (unit->packed)
+            status = write_packed(s, unit, &places->packed_at[n]);
+    }
+    return status;
+}
+
 static tort_status write_data(saver *s) {
     const tort_session *session = s->session;
     tort_status status = begin_section(s, TORT_SECTION_DATA);
     for (int32_t i = 0; !status && i < s->entry_count; i++) status = write_contents(s, &s->entries[i]);
-    for (int32_t g = 0; !status && g < session->graph_count; g++) {
-        const tort_lowered *lowered = &session->graphs[g];
-        for (int32_t n = 0; !status && lowered->lowered && n < lowered->graph.node_count; n++)
-            if (lowered->units[n].packed) status = write_packed(s, &lowered->units[n], &s->places[g].packed_at[n]);
-    }
+    for (int32_t g = 0; !status && g < session->graph_count; g++) status = write_units(s, g);
     end_section(s, TORT_SECTION_DATA);
     return status;
 }
@@ -411,12 +442,8 @@ static tort_status write_all(saver *s) {
     return status ? status : write_table(s);
 }
 
-/* Refuses what cannot be saved: compiled segments, and state that a kernel prepared besides packed weights. */
+/* Refuses what cannot be saved: state that a kernel prepared besides packed weights. */
 static tort_status check_unit(const tort_unit *unit, tort_error *error) {
-    if (unit->segment && unit->provider >= 0)
-        return tort_fail(error, TORT_E_UNSUPPORTED,
-                         "a segment is compiled when a session is made, and no file holds that: save a session without "
-                         "the provider that takes segments");
     if (!unit->packed || !unit->prepared) return TORT_OK;
     return tort_fail(error, TORT_E_UNSUPPORTED,
                      "kernel %s packs weights and makes something else of them that no file holds: pin the node to "

@@ -197,6 +197,7 @@ tort_status tort_session_open(const tort_env *env, const tort_model *model, cons
     session->options.outputs = NULL;
     session->saved = NULL;
     session->unpack = NULL;
+    session->stored = NULL;
     *out = session;
     return status;
 }

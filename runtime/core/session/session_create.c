@@ -4,6 +4,7 @@
  * Read next: session.c, which makes the plans of what was decided. */
 #include <string.h>
 
+#include "runtime/core/base/build.h"
 #include "runtime/core/passes/passes.h"
 #include "runtime/core/providers/chain.h"
 #include "runtime/core/session/session.h"
@@ -11,7 +12,7 @@
 static tort_status decide(tort_session *session, tort_error *error) {
     tort_status status = tort_fold(session, error);
     if (!status) status = tort_place(session, error);
-    if (!status) status = tort_segment_units(session, error);
+    if (!status && tort_build.segmenting) status = tort_build.segmenting->segment(session, error);
     if (!status) status = tort_check_placed(session, error);
     if (!status) status = tort_chain_require(session, error);
     if (!status) session->refused = tort_place_strict(session, error);
