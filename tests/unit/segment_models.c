@@ -25,6 +25,13 @@ static tort_status counting_fit(tort_fit *fit) {
     return engine_provider.segments->fit(fit);
 }
 
+/* Compiles for two rows, not for more. */
+static tort_status narrow_fit(tort_fit *fit) {
+    const int64_t rows = fit->node->segment->values[0].dims[0];
+    if (rows <= 2) return engine_provider.segments->fit(fit);
+    return tort_fail(fit->error, TORT_E_RUN, "%lld rows are too many for the engine", (long long)rows);
+}
+
 static void counting_unfit(void *device, const tort_env *env, void *fitted) {
     segments_released++;
     engine_provider.segments->unfit(device, env, fitted);
@@ -82,10 +89,25 @@ static tort_status wait_for_end(const tort_call *call) {
 }
 
 /* Engines that are as the one for readers, but for what a test is about. */
-enum { COUNTING, LENIENT, REFUSING, FAILING, PACKING, EITHER, DEVICE, SECOND, WITHOUT, EMPTY, ADDING, OTHERS, ENGINES };
+enum {
+    COUNTING,
+    LENIENT,
+    REFUSING,
+    FAILING,
+    PACKING,
+    EITHER,
+    DEVICE,
+    SECOND,
+    WITHOUT,
+    EMPTY,
+    ADDING,
+    OTHERS,
+    NARROW,
+    ENGINES
+};
 
-static const char *const names[ENGINES] = {"counting", "lenient", "refusing", "failing", "packing", "either",
-                                           "device",   "second",  "without",  "empty",   "adding",  "others"};
+static const char *const names[ENGINES] = {"counting", "lenient", "refusing", "failing", "packing", "either", "device",
+                                           "second",   "without", "empty",    "adding",  "others",  "narrow"};
 static tort_kernel compilers[ENGINES];
 static tort_provider engines[ENGINES];
 const tort_provider *segment_providers[ENGINES + 4];
@@ -115,6 +137,7 @@ void make_engines(void) {
     waits.run = wait_for_end;
     compilers[COUNTING].fit = counting_fit;
     compilers[COUNTING].unfit = counting_unfit;
+    compilers[NARROW].fit = narrow_fit;
     compilers[LENIENT].claim = NULL;
     compilers[REFUSING].claim = refuse;
     compilers[FAILING].run = fail;

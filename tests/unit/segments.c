@@ -185,6 +185,21 @@ Test(segments, an_error_names_the_nodes) {
     opened_close(&o);
 }
 
+/* Its nodes have run for other shapes: they never go elsewhere in silence. */
+Test(segments, a_compile_that_fails_for_a_later_shape_is_an_error_that_names_the_segment) {
+    opened o;
+    tort_tensor output;
+    open_segments(&o, build_chain, "narrow,cpu", (tort_session_options){0});
+    cr_assert_eq(run_segments(&o, 2, &output, 1), TORT_OK, "%s", o.error.msg);
+    cr_expect_eq(run_segments(&o, 3, &output, 1), TORT_E_RUN);
+    cr_expect_str_eq(o.error.msg,
+                     "node 2 \"relu\" (tinyort::Segment-1, made of relu, sum, square): 3 rows are too many "
+                     "for the engine");
+    cr_expect_str_eq(o.error.provider, "narrow");
+    cr_expect_eq(run_segments(&o, 1, &output, 1), TORT_OK, "%s", o.error.msg);
+    opened_close(&o);
+}
+
 static void *cancel_when_it_runs(void *context) {
     while (!atomic_load(&segment_is_running)) continue;
     tort_context_cancel(context);
