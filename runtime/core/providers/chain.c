@@ -74,7 +74,7 @@ static const char *known_providers(char *buffer, size_t size) {
 
 static bool takes_option(const tort_provider *provider, const char *key) {
     for (const tort_option_help *known = provider->options; known && known->key; known++)
-        if (!strcmp(known->key, key)) return true;
+        if (!strcmp(known->key, key) || !strcmp(known->key, "*")) return true;
     return false;
 }
 
