@@ -49,28 +49,34 @@ ort_status *tort_host_add_node(ort_support *support, const ort_node *node) {
     return NULL;
 }
 
-/* Of all nodes that are in no group. */
-static tort_verdict decline(const ort_support *support, const char *log) {
-    const char *name = support->host->name;
-    if (support->has_kernels)
-        return tort_no(TORT_NO_OP, "", "%s does not compile it: kernels of its own for single nodes are not hosted",
-                       name);
-    return tort_no(TORT_NO_OP, "", "%s does not take it%s%.240s", name, *log ? ", log: " : "", log);
+ort_status *tort_host_ask(tort_host *host, const ort_graph *graph, int32_t *groups, bool *has_kernels) {
+    ort_support support = {.host = host, .graph = graph, .groups = groups};
+    for (int32_t i = 0; i < graph->view->node_count; i++) groups[i] = -1;
+    ort_status *status = host->ep->capability(host->ep, graph, &support);
+    for (int32_t i = 0; status && i < graph->view->node_count; i++) groups[i] = -1;
+    *has_kernels = support.has_kernels;
+    return status;
 }
 
 tort_status tort_host_choose(tort_choice *choice) {
     tort_host *host = choice->device;
     ort_graph graph;
-    ort_support support = {.host = host, .graph = &graph, .groups = choice->groups};
     char words[400];
+    bool has_kernels = false;
     tort_status status = tort_host_read_graph(host, choice->env, choice->node, &graph, choice->error);
-    ort_status *said = status ? NULL : host->ep->capability(host->ep, &graph, &support);
+    ort_status *said = status ? NULL : tort_host_ask(host, &graph, choice->groups, &has_kernels);
     const bool failed = said != NULL;
     tort_host_words(host, said, words, sizeof words);
-    if (failed)
-        status = tort_fail(choice->error, TORT_E_RUN, "%s: GetCapability: %s", host->name, words);
-    else
-        *choice->declined = decline(&support, words);
     tort_host_free_graph(&graph);
+    if (failed)
+        *choice->declined = tort_no(TORT_NO_CAPABILITY, "", "%s: GetCapability: %.300s", host->name, words);
+    else if (has_kernels)
+        *choice->declined = tort_no(TORT_NO_OP, "",
+                                    "%s does not compile it: kernels of its own for single nodes are "
+                                    "not hosted",
+                                    host->name);
+    else
+        *choice->declined =
+            tort_no(TORT_NO_OP, "", "%s does not take it%s%.240s", host->name, *words ? ", log: " : "", words);
     return status;
 }

@@ -33,15 +33,30 @@ static bool keep_constants(tort_host_compiled *made, const ort_graph *graph, uin
     return made->constants != NULL;
 }
 
-/* Calls Compile; NULL: done. */
-static ort_status *call_compile(tort_host *host, const ort_graph *graph, tort_host_compiled *made,
-                                const int32_t *inputs) {
-    const ort_node fused = fused_node(graph, made, inputs);
+/* ONNX Runtime asks for all nodes once and has all compiled at once; here a segment is compiled after the other. Some
+ * plugins keep notes between the two, of which only the last are there: so each segment is asked for again. */
+static ort_status *ask_again(tort_host *host, const ort_graph *graph, int32_t *numbers) {
+    bool has_kernels;
+    int32_t taken = 0;
+    const int32_t count = graph->view->node_count;
+    ort_status *status = tort_host_ask(host, graph, numbers, &has_kernels);
+    for (int32_t i = 0; i < count; i++) taken += numbers[i] == 0;
+    if (!status && taken < count)
+        TORT_HOST_FAIL(ORT_FAIL, "asked for these %d nodes alone, it takes %d of them", (int)count, (int)taken);
+    return status;
+}
+
+/* Calls Compile; NULL: done. `numbers`: room for one a value or node. */
+static ort_status *call_compile(tort_host *host, const ort_graph *graph, tort_host_compiled *made, int32_t *numbers) {
+    ort_status *status = ask_again(host, graph, numbers);
+    if (status) return status;
+    for (int32_t i = 0; i < made->input_count + made->constant_count; i++) numbers[i] = i;
+    const ort_node fused = fused_node(graph, made, numbers);
     const ort_graph *graphs[] = {graph};
     const ort_node *nodes[] = {&fused};
     ort_compute *computes[] = {NULL};
     ort_node *contexts[] = {NULL}; /* for models that a plugin writes: none is asked for */
-    ort_status *status = host->ep->compile(host->ep, graphs, nodes, 1, computes, contexts);
+    status = host->ep->compile(host->ep, graphs, nodes, 1, computes, contexts);
     made->compute = status ? NULL : computes[0];
     if (!status && !made->compute) return tort_host_create_status(ORT_FAIL, "it succeeds, and gives nothing that runs");
     if (!status && (!made->compute->create_state || !made->compute->run || !made->compute->release_state))
@@ -53,19 +68,18 @@ static ort_status *call_compile(tort_host *host, const ort_graph *graph, tort_ho
 static tort_status compile(tort_compiling *compiling, tort_host_compiled *made, const ort_graph *graph) {
     tort_host *host = compiling->device;
     const tort_segment_view *s = graph->view;
-    const size_t bytes = ((size_t)s->value_count + 1) * sizeof(int32_t);
-    int32_t *inputs = tort_alloc(compiling->env, bytes);
+    const size_t bytes = (size_t)(s->value_count + s->node_count) * sizeof(int32_t);
+    int32_t *numbers = tort_alloc(compiling->env, bytes);
     char words[400];
     snprintf(made->name, sizeof made->name, "tinyort_%s_%d", host->name, (int)host->compiled++);
     made->context.name = made->name;
     made->input_count = s->input_count;
     made->constant_count = host->drops ? 0 : s->constant_count;
     made->output_count = s->output_count;
-    for (int32_t i = 0; inputs && i < s->input_count + s->constant_count; i++) inputs[i] = i;
-    const bool fits = inputs && keep_constants(made, graph, &compiling->held);
-    ort_status *said = fits ? call_compile(host, graph, made, inputs) : NULL;
+    const bool fits = numbers && keep_constants(made, graph, &compiling->held);
+    ort_status *said = fits ? call_compile(host, graph, made, numbers) : NULL;
     const bool refused = said != NULL;
-    tort_free(compiling->env, inputs, bytes);
+    tort_free(compiling->env, numbers, bytes);
     tort_host_words(host, said, words, sizeof words);
     if (!fits) return tort_fail(compiling->error, TORT_E_MEMORY, "no memory for a segment of %s", host->name);
     if (refused) *compiling->verdict = tort_no(TORT_NO_CAPABILITY, "", "%s: Compile: %.300s", host->name, words);

@@ -16,7 +16,7 @@ static int32_t count_symbols(const tort_segment_view *s) {
 static int32_t count_attributes(const tort_segment_view *s) {
     int32_t count = 0;
     for (int32_t i = 0; i < s->node_count; i++)
-        for (int32_t a = 0; a < s->nodes[i].attribute_count; a++) count += !s->nodes[i].attributes[a].is_default;
+        for (int32_t a = 0; a < s->nodes[i].attribute_count; a++) count++;
     return count;
 }
 
@@ -76,7 +76,6 @@ static tort_status read_node(ort_graph *graph, int32_t i, tort_error *error) {
                        .opset = from->opset,
                        .id = (size_t)i};
     for (int32_t a = 0; !status && a < from->attribute_count; a++) {
-        if (from->attributes[a].is_default) continue;
         status = read_attribute(graph, &from->attributes[a], &graph->attributes[graph->attribute_count], error);
         if (status) break;
         graph->attribute_count++;
@@ -236,8 +235,7 @@ ort_status *tort_host_attribute_named(const ort_node *node, const char *name, co
     *attribute = NULL;
     for (int32_t a = 0; name && a < node->attribute_count; a++)
         if (!strcmp(node->attributes[a].from->name, name)) *attribute = &node->attributes[a];
-    if (*attribute) return NULL;
-    TORT_HOST_FAIL(ORT_INVALID_ARGUMENT, "node \"%.100s\" has no attribute \"%.100s\"", node->name, name ? name : "");
+    return NULL;
 }
 
 GETTER(attribute_name, const ort_attribute, const char *, it->from->name)
@@ -336,12 +334,11 @@ GETTER(is_from_around, const ort_value_info, bool, false)
 ort_status *tort_host_producer(const ort_value_info *value, const ort_node **node, size_t *output) {
     const ort_graph *graph = value->graph;
     *node = NULL;
-    *output = 0;
     for (int32_t i = 0; i < graph->view->node_count; i++)
         for (int32_t o = 0; o < graph->nodes[i].output_count; o++) {
             if (graph->nodes[i].outputs[o] != value->number) continue;
             *node = &graph->nodes[i];
-            *output = (size_t)o;
+            if (output) *output = (size_t)o; /* not every plugin asks for it */
         }
     return NULL;
 }

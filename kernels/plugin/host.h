@@ -187,6 +187,8 @@ void tort_host_close(void *device);
 /* ---- the engine (choose.c, compile.c) ---------------------------------------------------------------------------- */
 
 tort_status tort_host_choose(tort_choice *choice);
+/* Asks the plugin which nodes of the graph it would fuse: groups, by node; -1: none. After an error it is none. */
+ort_status *tort_host_ask(tort_host *host, const ort_graph *graph, int32_t *groups, bool *has_kernels);
 tort_status tort_host_compile(tort_compiling *compile);
 void tort_host_release(void *device, const tort_env *env, void *compiled);
 tort_status tort_host_begin(void *device, const tort_env *env, void *compiled, void **state, tort_error *error);

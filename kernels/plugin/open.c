@@ -10,9 +10,9 @@
 
 void tort_host_words(tort_host *host, ort_status *status, char *text, size_t size) {
     pthread_mutex_lock(&host->logger.lock);
-    const char *own = status ? tort_host_error_message(status) : "";
-    snprintf(text, size, "%s%s%s", own, *own && host->logger.used ? "; log: " : "",
-             host->logger.used ? host->logger.words : "");
+    const char *own = tort_host_error_message(status), *log = host->logger.used ? host->logger.words : "";
+    if (*own && strstr(log, own)) own = "";
+    snprintf(text, size, "%s%s%s", own, *own && *log ? "; log: " : "", log);
     host->logger.used = 0;
     for (char *c = text; *c; c++)
         if (*c == '\n') *c = ' ';

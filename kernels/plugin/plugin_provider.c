@@ -80,7 +80,7 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     if (node->captured) return tort_no(TORT_NO_OP, "", "it has bodies, which plugins are not given");
     for (int32_t i = 0; i < node->attribute_count; i++) {
         const tort_attribute *a = &node->attributes[i];
-        if (!a->is_default && (a->kind == TORT_ATTR_GRAPH || a->kind > TORT_ATTR_STRINGS))
+        if (a->kind == TORT_ATTR_GRAPH || a->kind > TORT_ATTR_STRINGS)
             return tort_no(TORT_NO_ATTR, "", "attribute %.60s is of a kind that plugins are not given", a->name);
     }
     for (int32_t i = 0; verdict.code == TORT_YES && i < node->input_count; i++)
