@@ -205,6 +205,14 @@ typedef struct tort_host_package {
 /* Finds the file of the package; false: `tried` has the places. */
 bool tort_host_find(const tort_host_package *package, char *path, size_t size, char *tried, size_t tried_size);
 
+/* ---- one plugin that is known closer (openvino.c) -----------------------------------------------------------------
+ */
+
+enum { TORT_HOST_OPENVINO }; /* number of a fact of the target: it is OpenVINO's */
+tort_verdict tort_host_claim_openvino(const tort_node_view *node);
+/* True if it computes in bfloat16 on this processor, as the options do not say otherwise. */
+bool tort_host_halves(const tort_provider_config *config);
+
 /* ---- the tables (slots.c) ---------------------------------------------------------------------------------------- */
 
 extern const ort_api_base tort_host_base;

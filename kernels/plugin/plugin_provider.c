@@ -73,8 +73,8 @@ static tort_verdict claim_value(const tort_info *info, const char *what, int32_t
 
 /* Everything that a plugin could be told of. */
 static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
-    tort_verdict verdict = tort_yes();
-    (void)target;
+    tort_verdict verdict = target->facts[TORT_HOST_OPENVINO] ? tort_host_claim_openvino(node) : tort_yes();
+    if (verdict.code != TORT_YES) return verdict;
     if (node->op->domain && !strcmp(node->op->domain, "tinyort"))
         return tort_no(TORT_NO_OP, "", "an operator of tinyort's own, which plugins do not know");
     if (node->captured) return tort_no(TORT_NO_OP, "", "it has bodies, which plugins are not given");

@@ -1,0 +1,108 @@
+/* openvino.c - what OpenVINO computes otherwise than ONNX says, so that its nodes go on along the chain.
+ *
+ * Found by ONNX's backend cases on plugin 1.8.1 (OpenVINO 2026.4), device CPU, in float32; each rule is confirmed by
+ * onnxruntime with the same plugin, which gives the same wrong numbers, in silence. The rules say more than the cases
+ * prove: where a type, a mode or a form of an operator was wrong, all nodes that have it are declined. What no rule can
+ * tell is in tests/plugin_host/openvino.txt. Read next: plugin_provider.c. */
+#include "kernels/plugin/host.h"
+
+static bool has_type(const tort_node_view *node, const tort_type *types, size_t count) {
+    for (int32_t i = 0; i < node->input_count + node->output_count; i++) {
+        const tort_info *info = i < node->input_count ? &node->inputs[i] : &node->outputs[i - node->input_count];
+        for (size_t t = 0; t < count; t++)
+            if (info->type == types[t]) return true;
+    }
+    return false;
+}
+
+/* double: 3.4e38 where ONNX has infinity or 5.9e199. */
+static bool has_double(const tort_node_view *node) {
+    return has_type(node, &(tort_type){TORT_DOUBLE}, 1);
+}
+
+/* Casts to these do not saturate. */
+static bool has_small_float(const tort_node_view *node) {
+    static const tort_type types[] = {TORT_FLOAT8E4M3FN,   TORT_FLOAT8E4M3FNUZ, TORT_FLOAT8E5M2,
+                                      TORT_FLOAT8E5M2FNUZ, TORT_FLOAT8E8M0,     TORT_FLOAT4E2M1};
+    return has_type(node, types, sizeof types / sizeof *types);
+}
+
+/* Shifts of negative numbers, and by the width of the type or more. */
+static bool shifts_signed(const tort_node_view *node) {
+    const tort_type type = node->inputs[0].type;
+    return type == TORT_INT8 || type == TORT_INT16 || type == TORT_INT32 || type == TORT_INT64;
+}
+
+static bool has_peepholes(const tort_node_view *node) {
+    return tort_has_input(node, 7);
+}
+
+static bool pools_by_max(const tort_node_view *node) {
+    return !strcmp(tort_attr_string(node, "mode"), "max");
+}
+
+static bool makes_scalar(const tort_node_view *node) {
+    return node->outputs[0].rank == 0;
+}
+
+static bool takes_channels_first(const tort_node_view *node) {
+    return !strcmp(tort_attr_string(node, "mode"), "CRD");
+}
+
+static bool quantizes_16_bits(const tort_node_view *node) {
+    return node->outputs[0].type == TORT_UINT16 || node->outputs[0].type == TORT_INT16;
+}
+
+/* Before opset 13 the axes from `axis` on were one: 0.125 for each of 1000 equal channels, in blocks of eight. */
+static bool joins_axes(const tort_node_view *node) {
+    return node->opset < 13 && node->inputs[0].rank > 2;
+}
+
+static bool is_old(const tort_node_view *node) {
+    return node->opset < 20;
+}
+
+static bool always(const tort_node_view *node) {
+    (void)node;
+    return true;
+}
+
+static const struct {
+    const char *op; /* "*": any */
+    bool (*is)(const tort_node_view *node);
+    tort_verdict_code code;
+    const char *why;
+} rules[] = {
+    {"*", has_double, TORT_NO_TYPE, "it computes double as float32"},
+    {"*", has_small_float, TORT_NO_TYPE, "its floats of 4 and 8 bits do not saturate"},
+    {"BitShift", shifts_signed, TORT_NO_TYPE, "it shifts negative numbers, and by a whole width, otherwise than ONNX"},
+    {"DFT", is_old, TORT_NO_OPSET, "it makes another shape of it before opset 20"},
+    {"DynamicQuantizeLinear", always, TORT_NO_OP, "it rounds otherwise than ONNX"},
+    {"Einsum", makes_scalar, TORT_NO_SHAPE, "it leaves a scalar unwritten"},
+    {"Hardmax", joins_axes, TORT_NO_OPSET, "it takes one axis where ONNX, before opset 13, takes all from it on"},
+    {"LSTM", has_peepholes, TORT_NO_ATTR, "it leaves out peepholes"},
+    {"LogSoftmax", joins_axes, TORT_NO_OPSET, "it takes one axis where ONNX, before opset 13, takes all from it on"},
+    {"QuantizeLinear", quantizes_16_bits, TORT_NO_TYPE, "it rounds 16 bits otherwise than ONNX"},
+    {"RoiAlign", pools_by_max, TORT_NO_ATTR, "its mode max is not ONNX's"},
+    {"Softmax", joins_axes, TORT_NO_OPSET, "it takes one axis where ONNX, before opset 13, takes all from it on"},
+    {"SpaceToDepth", takes_channels_first, TORT_NO_ATTR, "it does not know mode CRD"},
+};
+
+tort_verdict tort_host_claim_openvino(const tort_node_view *node) {
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        const bool its = !strcmp(rules[i].op, "*") || (!strcmp(rules[i].op, node->op->name) && !*node->op->domain);
+        if (its && rules[i].is(node)) return tort_no(rules[i].code, "", "OpenVINO is wrong here: %s", rules[i].why);
+    }
+    return tort_yes();
+}
+
+bool tort_host_halves(const tort_provider_config *config) {
+    const char *given = tort_provider_option_get(config, "load_config");
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    const bool has = __builtin_cpu_supports("avx512bf16");
+#else
+    const bool has = false;
+#endif
+    return has && (!given || !strstr(given, "INFERENCE_PRECISION_HINT"));
+}
