@@ -3,6 +3,8 @@
  * Looked at, one after the other: the folders of TINYORT_PLUGINS, a list with ':' between them; the site-packages of
  * the virtual environment that VIRTUAL_ENV names; those beside the python3 that PATH finds. Only absolute folders
  * count, so that nobody else's file in the working directory is loaded. */
+#define _XOPEN_SOURCE 700 /* realpath */
+
 #include <glob.h>
 #include <limits.h>
 #include <unistd.h>

@@ -27,12 +27,6 @@ static bool find_library(const tort_provider_config *config, char *path, size_t 
     const tort_host_package *package = package_of(config->provider);
     char tried[240] = "";
     *condition = (tort_condition){.code = "NOT_BUILT"};
-    if (given && config->from_file) {
-        *condition = (tort_condition){.code = "BAD_OPTION",
-                                      .message = "a saved plan names a library, whose code would run",
-                                      .cure = "give the option library with the plan, if you trust it"};
-        return false;
-    }
     if (given) {
         const char *slash = strchr(given, '/') ? "" : "./"; /* else dlopen looks elsewhere */
         if ((size_t)snprintf(path, size, "%s%s", slash, given) < size) return true;
@@ -53,12 +47,26 @@ static bool find_library(const tort_provider_config *config, char *path, size_t 
     return false;
 }
 
+/* Options of a saved plan may be anybody's, and a plugin may load and write what they name. */
+static bool may_set(const tort_provider_config *config, tort_condition *condition) {
+    for (int32_t i = 0; config->from_file && i < config->option_count; i++) {
+        if (!strcmp(config->options[i].key, "device")) continue;
+        *condition = (tort_condition){.code = "BAD_OPTION", .cure = "give the chain, too, if you trust the plan: --ep"};
+        snprintf(condition->message, sizeof condition->message,
+                 "the saved plan sets the option %.60s, by which a plugin may load or write files",
+                 config->options[i].key);
+        return false;
+    }
+    return true;
+}
+
 static void open_plugin(const tort_provider_config *config, void **device, tort_target *target,
                         tort_condition *condition) {
     char path[256];
     *device = NULL;
     *target = (tort_target){.description = ""};
-    if (find_library(config, path, sizeof path, condition)) tort_host_open(config, path, device, target, condition);
+    if (may_set(config, condition) && find_library(config, path, sizeof path, condition))
+        tort_host_open(config, path, device, target, condition);
 }
 
 /* ---- what can be in a segment ------------------------------------------------------------------------------------ */

@@ -151,13 +151,15 @@ static void do_range(void *arg, int64_t begin, int64_t end) {
 
 ort_status *tort_host_parallel_for(const ort_run *run, void (*body)(void *arg, size_t index), size_t count,
                                    size_t batches, void *arg) {
+    const tort_env *env = run->call->env;
+    const int64_t items = (int64_t)count;
     parallel p = {body, arg};
     (void)batches;
-    if (!body || count > INT64_MAX) return tort_host_create_status(ORT_INVALID_ARGUMENT, "no body, or too many of it");
-    if (run->call->env->parallel_for)
-        run->call->env->parallel_for(run->call->env->parallel_ud, (int64_t)count, 1, do_range, &p);
+    if (!body || items < 0) return tort_host_create_status(ORT_INVALID_ARGUMENT, "no body, or too many of it");
+    if (env->parallel_for)
+        env->parallel_for(env->parallel_ud, items, 1, do_range, &p);
     else
-        do_range(&p, 0, (int64_t)count);
+        do_range(&p, 0, items);
     return NULL;
 }
 

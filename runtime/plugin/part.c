@@ -123,7 +123,7 @@ static void leave_runner(part *p, runner *r) {
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
-static ort_status *create_state(ort_compute *compute, void *context, void **state) {
+static ort_status *create_state(ort_compute *compute, ort_context *context, void **state) {
     (void)context;
     *state = compute;
     return NULL;

@@ -169,6 +169,17 @@ def test_files(t):
     t.check("cannot be loaded: ./libm.so.6" in other, other)
 
 
+def test_saved(t):
+    """A saved plan may be anybody's: it sets no option of a plugin but the device."""
+    os.environ["HOSTILE"] = ""
+    saved = str(t.scratch / "saved.plan")
+    t.run("plan", "-o", saved)
+    run = ("run", "--plan", saved, "--random", "1", "--shape", "x=2x4")
+    text = t.run(*run, status=3).stderr
+    t.check("the saved plan sets the option library" in text and "give the chain, too" in text, text)
+    t.run(*run, "--ep", t.chain)
+
+
 def test_found(t):
     """A package is found in the folders of the environment, and nowhere else."""
     folder = t.scratch / "venv/lib/python3.99/site-packages/onnxruntime_ep_webgpu"
@@ -198,5 +209,5 @@ if __name__ == "__main__":
         "plugin-host",
         f"plugin:library={PLUGIN},cpu",
         write_model,
-        (test_run, test_down, test_choices, test_compile, test_run_fails, test_options, test_files, test_found),
+        (test_run, test_down, test_choices, test_compile, test_run_fails, test_options, test_files, test_saved, test_found),
     )
