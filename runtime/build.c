@@ -10,8 +10,9 @@
 
 extern const tort_provider tort_provider_cpu;
 
-/* In the command line alone, which links its objects: where it is missing its address is NULL, and ends the list. The
- * library stays without it, and an application that wants it links kernels/firmware/ and names it in its options. */
+/* In the command line, and the last five in the package for Python, which link their objects: where one is missing
+ * its address is NULL. The library stays without them, and an application that wants one links it and names it in its
+ * options. */
 #define IN_COMMAND_LINE __attribute__((weak, visibility("hidden")))
 extern const tort_provider tort_provider_firmware IN_COMMAND_LINE, tort_provider_plugin IN_COMMAND_LINE,
     tort_provider_openvino IN_COMMAND_LINE, tort_provider_qnn IN_COMMAND_LINE,
@@ -68,12 +69,12 @@ static const tort_provider *const providers[] = {
     &tort_provider_cpu,
     &cudasim,
 #endif
-    &tort_provider_firmware,
     &tort_provider_plugin,
     &tort_provider_openvino,
     &tort_provider_qnn,
     &tort_provider_tensorrt_rtx,
     &tort_provider_webgpu,
+    &tort_provider_firmware,
     NULL,
 };
 

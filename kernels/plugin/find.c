@@ -86,6 +86,11 @@ static bool look_beside_python(const search *s) {
     return false;
 }
 
+bool tort_host_in_folder(const tort_host_package *package, const char *folder, char *path, size_t size) {
+    const int length = snprintf(path, size, "%s/%s", folder, package->file);
+    return length > 0 && (size_t)length < size && access(path, R_OK) == 0;
+}
+
 bool tort_host_find(const tort_host_package *package, char *path, size_t size, char *tried, size_t tried_size) {
     const search s = {package, path, tried, size, tried_size};
     const char *list = getenv("TINYORT_PLUGINS"), *environment = getenv("VIRTUAL_ENV");

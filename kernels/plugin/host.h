@@ -202,6 +202,8 @@ typedef struct tort_host_package {
     const char *provider, *folder, *file, *pip;
 } tort_host_package;
 
+/* The file of the package in a folder; false: it is not there. */
+bool tort_host_in_folder(const tort_host_package *package, const char *folder, char *path, size_t size);
 /* Finds the file of the package; false: `tried` has the places. */
 bool tort_host_find(const tort_host_package *package, char *path, size_t size, char *tried, size_t tried_size);
 

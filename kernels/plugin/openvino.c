@@ -53,12 +53,11 @@ static bool quantizes_16_bits(const tort_node_view *node) {
     return node->outputs[0].type == TORT_UINT16 || node->outputs[0].type == TORT_INT16;
 }
 
-/* Before opset 13 the axes from `axis` on were one: 0.125 for each of 1000 equal channels, in blocks of eight. */
-static bool joins_axes(const tort_node_view *node) {
-    return node->opset < 13 && node->inputs[0].rank > 2;
+static bool is_before_7(const tort_node_view *node) {
+    return node->opset < 7;
 }
 
-static bool is_old(const tort_node_view *node) {
+static bool is_before_20(const tort_node_view *node) {
     return node->opset < 20;
 }
 
@@ -75,16 +74,14 @@ static const struct {
 } rules[] = {
     {"*", has_double, TORT_NO_TYPE, "it computes double as float32"},
     {"*", has_small_float, TORT_NO_TYPE, "its floats of 4 and 8 bits do not saturate"},
+    {"BatchNormalization", is_before_7, TORT_NO_OPSET, "before opset 7 it takes it for one in training"},
     {"BitShift", shifts_signed, TORT_NO_TYPE, "it shifts negative numbers, and by a whole width, otherwise than ONNX"},
-    {"DFT", is_old, TORT_NO_OPSET, "it makes another shape of it before opset 20"},
+    {"DFT", is_before_20, TORT_NO_OPSET, "it makes another shape of it before opset 20"},
     {"DynamicQuantizeLinear", always, TORT_NO_OP, "it rounds otherwise than ONNX"},
     {"Einsum", makes_scalar, TORT_NO_SHAPE, "it leaves a scalar unwritten"},
-    {"Hardmax", joins_axes, TORT_NO_OPSET, "it takes one axis where ONNX, before opset 13, takes all from it on"},
     {"LSTM", has_peepholes, TORT_NO_ATTR, "it leaves out peepholes"},
-    {"LogSoftmax", joins_axes, TORT_NO_OPSET, "it takes one axis where ONNX, before opset 13, takes all from it on"},
     {"QuantizeLinear", quantizes_16_bits, TORT_NO_TYPE, "it rounds 16 bits otherwise than ONNX"},
     {"RoiAlign", pools_by_max, TORT_NO_ATTR, "its mode max is not ONNX's"},
-    {"Softmax", joins_axes, TORT_NO_OPSET, "it takes one axis where ONNX, before opset 13, takes all from it on"},
     {"SpaceToDepth", takes_channels_first, TORT_NO_ATTR, "it does not know mode CRD"},
 };
 

@@ -27,6 +27,7 @@ static bool find_library(const tort_provider_config *config, char *path, size_t 
     const tort_host_package *package = package_of(config->provider);
     char tried[240] = "";
     *condition = (tort_condition){.code = "NOT_BUILT"};
+    if (given && package && tort_host_in_folder(package, given, path, size)) return true;
     if (given) {
         const char *slash = strchr(given, '/') ? "" : "./"; /* else dlopen looks elsewhere */
         if ((size_t)snprintf(path, size, "%s%s", slash, given) < size) return true;
@@ -110,7 +111,7 @@ static const tort_engine engine = {
 /* ---- the providers ----------------------------------------------------------------------------------------------- */
 
 static const tort_option_help options[] = {
-    {"library", "FILE.so", "the plugin (default: of the package for Python, where it is installed)"},
+    {"library", "FILE.so", "the plugin, or its folder (default: of the package for Python, where it is installed)"},
     {"device", "CPU", "of those that it finds: number, name or value of the metadata (default 0)"},
     {"*", "", "any other: to the plugin"},
     {0},

@@ -19,7 +19,7 @@ $(OBJ)/runtime/python/%.o: private TORT_CPPFLAGS += -isystem $(word 1,$(PYTHON_C
 
 # The provider cuda is in a package of its own, tinyort_cuda, beside this one.
 PYTHON_BUILD := $(OBJ)/python_build.o
-PYTHON_LIBRARY := $(filter-out $(OBJ)/runtime/build.o,$(LIBRARY_OBJECTS)) $(PYTHON_BUILD)
+PYTHON_LIBRARY := $(filter-out $(OBJ)/runtime/build.o,$(LIBRARY_OBJECTS)) $(PYTHON_BUILD) $(HOST_SOURCES:%.c=$(OBJ)/%.o)
 PYTHON_RPATH := -Wl,-rpath,'$$ORIGIN/../tinyort_cuda'
 $(PYTHON_BUILD): private TORT_CPPFLAGS += $(CPU_DEFINES) -DTORT_CUDA_PLUGIN
 $(PYTHON_BUILD): runtime/build.c $(OBJ)/flags | $(BUILD)/prerequisites

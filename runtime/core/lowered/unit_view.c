@@ -42,7 +42,7 @@ tort_status tort_segment_resolve(const tort_lowered *lowered, tort_pass *pass, c
     tort_status status = TORT_OK;
     size_t offset = 0;
     for (int32_t i = 0; !status && i < segment->part_count; i++) {
-        if (!tort_is_once(lowered, segment->parts[i]))
+        if (!tort_is_once(lowered, segment->parts[i]) && !lowered->units[segment->parts[i]].folded)
             status = resolve_part(pass, segment->parts[i], (uint8_t *)params + offset, error);
         offset = behind_params(lowered, segment->parts[i], offset);
     }

@@ -35,36 +35,7 @@ static const tort_engine *engine_of(const tort_link *link) {
     return link->opened ? link->provider->engine : NULL;
 }
 
-/* ---- choosing ---------------------------------------------------------------------------------------------------- */
-
-tort_status tort_engine_choose(const tort_lowered *lowered, tort_link *link, tort_unit_view *view, int32_t *groups,
-                               tort_verdict *declined, tort_error *error) {
-    const tort_engine *engine = engine_of(link);
-    const int32_t count = view->segment.node_count;
-    *declined = tort_no(TORT_NO_OP, "", "%s declined it, and gave no reason", link->provider->name);
-    for (int32_t i = 0; i < count; i++) groups[i] = engine && engine->choose ? -1 : 0;
-    if (!engine || !engine->choose) return TORT_OK;
-    tort_choice choice = {.node = &view->node,
-                          .target = &link->target,
-                          .device = link->device,
-                          .env = &lowered->session->env,
-                          .groups = groups,
-                          .declined = declined,
-                          .error = error};
-    tort_status status = add_bounds(lowered, &view->segment, error);
-    const int32_t before = tort_link_enter(link);
-    if (!status) status = tort_link_noted(link, engine->choose(&choice));
-    tort_link_leave(link, before);
-    if (declined->code == TORT_YES) declined->code = TORT_NO_OP;
-    for (int32_t i = 0; !status && i < count; i++)
-        if (groups[i] >= count)
-            return tort_fail(error, TORT_E_INTERNAL, "%s gave a node to segment %d of %d nodes", link->provider->name,
-                             (int)groups[i], (int)count);
-    if (status && error) error->provider = link->provider->name;
-    return status;
-}
-
-/* ---- compiling --------------------------------------------------------------------------------------------------- */
+/* ---- constants, lent for a call --------------------------------------------------------------------------------- */
 
 /* Loads the first `count` constants of the segment, or as many as can be. */
 static tort_status lend_constants(const tort_lowered *lowered, const tort_segment *segment, tort_unit_view *view,
@@ -85,6 +56,40 @@ static void take_back(const tort_lowered *lowered, const tort_segment *segment, 
         tort_constant_release(lowered->session, lowered->constant_of[value]);
     }
 }
+
+/* ---- choosing ---------------------------------------------------------------------------------------------------- */
+
+tort_status tort_engine_choose(const tort_lowered *lowered, tort_link *link, tort_unit_view *view,
+                               const tort_segment *all, int32_t *groups, tort_verdict *declined, tort_error *error) {
+    const tort_engine *engine = engine_of(link);
+    const int32_t count = view->segment.node_count;
+    int32_t lent = 0;
+    *declined = tort_no(TORT_NO_OP, "", "%s declined it, and gave no reason", link->provider->name);
+    for (int32_t i = 0; i < count; i++) groups[i] = engine && engine->choose ? -1 : 0;
+    if (!engine || !engine->choose) return TORT_OK;
+    tort_choice choice = {.node = &view->node,
+                          .target = &link->target,
+                          .device = link->device,
+                          .env = &lowered->session->env,
+                          .groups = groups,
+                          .declined = declined,
+                          .error = error};
+    tort_status status = add_bounds(lowered, &view->segment, error);
+    if (!status) status = lend_constants(lowered, all, view, &lent, error);
+    const int32_t before = tort_link_enter(link);
+    if (!status) status = tort_link_noted(link, engine->choose(&choice));
+    tort_link_leave(link, before);
+    take_back(lowered, all, lent);
+    if (declined->code == TORT_YES) declined->code = TORT_NO_OP;
+    for (int32_t i = 0; !status && i < count; i++)
+        if (groups[i] >= count)
+            return tort_fail(error, TORT_E_INTERNAL, "%s gave a node to segment %d of %d nodes", link->provider->name,
+                             (int)groups[i], (int)count);
+    if (status && error) error->provider = link->provider->name;
+    return status;
+}
+
+/* ---- compiling --------------------------------------------------------------------------------------------------- */
 
 /* Compiling can take seconds, and a user who sees nothing of it ends the program. */
 static tort_status compile_and_tell(const tort_session *session, tort_link *link, tort_compiling *compiling) {

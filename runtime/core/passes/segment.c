@@ -9,6 +9,7 @@
  * O(edges * log nodes) for each provider with segments. This file must not know operators or providers by name.
  * Read next: convex.c, engine.c, unit_view.c, fuse.c. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/core/providers/claim.h"
@@ -266,7 +267,7 @@ static void choose_outputs(const segmenter *s, tort_segment *made, int32_t *insi
         for (int32_t i = 0; i < nodes[made->parts[k]].input_count; i++)
             if (nodes[made->parts[k]].inputs[i] >= 0) inside[s->number[nodes[made->parts[k]].inputs[i]]]++;
     for (int32_t v = made->node.input_count + made->constant_count; v < made->value_count; v++) {
-        if (s->readers[made->values[v]] == inside[v]) continue;
+        if (s->readers[made->values[v]] == inside[v] || tort_is_constant(s->lowered, made->values[v])) continue;
         values[made->node.output_count] = made->values[v];
         numbers[made->node.output_count++] = v;
     }
@@ -330,6 +331,41 @@ static tort_segment *put_together(const segmenter *s, tort_arena *arena, const i
     return made;
 }
 
+/* ---- integers ---------------------------------------------------------------------------------------------------- */
+
+/* The folded node that makes a value of constant integers (DequantizeLinear); -1: there is none. */
+static int32_t widened_by(const segmenter *s, int32_t value) {
+    const int32_t maker = value < 0 ? -1 : s->lowered->graph.values[value].producer;
+    const bool folded = maker >= 0 && s->lowered->units[maker].folded;
+    return folded && s->lowered->graph.nodes[maker].op->flags & TORT_OP_WIDENS ? maker : -1;
+}
+
+static int ascending(const void *a, const void *b) {
+    return (*(const int32_t *)a > *(const int32_t *)b) - (*(const int32_t *)a < *(const int32_t *)b);
+}
+
+/* Adds the folded nodes that make floats of constant integers which these parts read: an engine is to multiply the
+ * integers. In the order of the graph, in the pass's arena; NULL: out of memory. */
+static const int32_t *with_folded(segmenter *s, const int32_t *parts, int32_t *count) {
+    const tort_node *nodes = s->lowered->graph.nodes;
+    size_t max = (size_t)*count + 1;
+    for (int32_t p = 0; p < *count; p++) max += (size_t)nodes[parts[p]].input_count;
+    int32_t *all = tort_arena_array(&s->arena, max, sizeof *all), found = 0, kept = 0;
+    if (!all) return NULL;
+    for (int32_t p = 0; p < *count; p++) {
+        for (int32_t i = 0; i < nodes[parts[p]].input_count; i++) {
+            const int32_t maker = widened_by(s, nodes[parts[p]].inputs[i]);
+            if (maker >= 0) all[found++] = maker;
+        }
+        all[found++] = parts[p];
+    }
+    qsort(all, (size_t)found, sizeof *all, ascending);
+    for (int32_t i = 0; i < found; i++)
+        if (!i || all[i] != all[kept - 1]) all[kept++] = all[i];
+    *count = kept;
+    return all;
+}
+
 /* ---- accepted ---------------------------------------------------------------------------------------------------- */
 
 static bool is_listed(const tort_reason *all, int32_t count, const tort_reason *reason) {
@@ -362,6 +398,7 @@ static tort_status keep_said(const segmenter *s, const tort_segment *made, tort_
 static void retire(const segmenter *s, const tort_segment *made) {
     for (int32_t k = 0; k < made->part_count; k++) {
         tort_unit *unit = &s->lowered->units[made->parts[k]];
+        if (unit->folded) continue; /* for others, who read the constant */
         unit->provider = TORT_AT_FUSED;
         unit->kernel = NULL;
         unit->label = "segment";
@@ -419,6 +456,8 @@ static tort_status try_set(segmenter *s, const int32_t *parts, int32_t count) {
     bool aliases = true; /* nothing to compile */
     for (int32_t k = 0; k < count; k++) aliases &= s->lowered->units[parts[k]].provider != s->provider;
     if (aliases) return TORT_OK;
+    if (s->ahead) parts = with_folded(s, parts, &count);
+    if (!parts) return tort_out_of_memory(s->error, 0);
     tort_segment *segment = put_together(s, &s->arena, parts, count);
     if (!segment) return tort_out_of_memory(s->error, 0);
     tort_unit joined = {.provider = TORT_AT_NOWHERE};
@@ -429,7 +468,8 @@ static tort_status try_set(segmenter *s, const int32_t *parts, int32_t count) {
         if (status) tort_engine_discard(s->session, &s->session->chain[s->provider], &joined);
         return status;
     }
-    for (int32_t k = 0; !status && k < count; k++) status = refuse(s, parts[k], &verdict);
+    for (int32_t k = 0; !status && k < count; k++)
+        if (!s->lowered->units[parts[k]].folded) status = refuse(s, parts[k], &verdict);
     return status;
 }
 
@@ -458,22 +498,25 @@ static tort_status try_sets(segmenter *s) {
 static tort_status choose(segmenter *s) {
     const int32_t nodes = s->lowered->graph.node_count;
     tort_link *link = &s->session->chain[s->provider];
-    int32_t *parts = tort_arena_array(&s->arena, (size_t)nodes + 1, sizeof *parts), count = 0;
-    int32_t *groups = tort_arena_array(&s->arena, (size_t)nodes + 1, sizeof *groups);
-    if (!parts || !groups) return tort_out_of_memory(s->error, 0);
+    int32_t *parts = tort_arena_array(&s->arena, (size_t)nodes + 1, sizeof *parts), *groups, count = 0;
+    if (!parts) return tort_out_of_memory(s->error, 0);
     for (int32_t i = 0; i < nodes; i++)
         if (s->group[i] >= 0) parts[count++] = i;
     if (!count) return TORT_OK;
-    tort_segment *all = put_together(s, &s->arena, parts, count);
+    const int32_t *asked = with_folded(s, parts, &count);
+    groups = tort_arena_array(&s->arena, (size_t)count + 1, sizeof *groups);
+    if (!asked || !groups) return tort_out_of_memory(s->error, 0);
+    tort_segment *all = put_together(s, &s->arena, asked, count);
     if (!all) return tort_out_of_memory(s->error, 0);
     tort_unit_view view;
     tort_verdict declined;
     tort_status status = tort_segment_view_open(&view, s->lowered, &s->pass, all, NULL, s->error);
-    if (!status) status = tort_engine_choose(s->lowered, link, &view, groups, &declined, s->error);
+    if (!status) status = tort_engine_choose(s->lowered, link, &view, all, groups, &declined, s->error);
     tort_unit_view_close(&view, s->lowered);
     for (int32_t k = 0; !status && k < count; k++) {
-        s->group[parts[k]] = groups[k];
-        if (groups[k] < 0) status = refuse(s, parts[k], &declined);
+        if (s->lowered->units[asked[k]].folded) continue;
+        s->group[asked[k]] = groups[k];
+        if (groups[k] < 0) status = refuse(s, asked[k], &declined);
     }
     return status;
 }

@@ -442,8 +442,19 @@ static tort_status write_all(saver *s) {
     return status ? status : write_table(s);
 }
 
+/* True if a part of the unit's segment is folded: of a saved plan, which has only the result, it could not be made. */
+static bool has_folded(const tort_lowered *lowered, const tort_unit *unit) {
+    for (int32_t k = 0; unit->provider >= 0 && unit->segment && k < unit->segment->part_count; k++)
+        if (lowered->units[unit->segment->parts[k]].folded) return true;
+    return false;
+}
+
 /* Refuses what cannot be saved: state that a kernel prepared besides packed weights. */
-static tort_status check_unit(const tort_unit *unit, tort_error *error) {
+static tort_status check_unit(const tort_lowered *lowered, const tort_unit *unit, tort_error *error) {
+    if (has_folded(lowered, unit))
+        return tort_fail(error, TORT_E_UNSUPPORTED,
+                         "the engine multiplies integers of which a saved plan has only the floats: save a session "
+                         "without the provider that takes segments");
     if (!unit->packed || !unit->prepared) return TORT_OK;
     return tort_fail(error, TORT_E_UNSUPPORTED,
                      "kernel %s packs weights and makes something else of them that no file holds: pin the node to "
@@ -455,7 +466,7 @@ static tort_status check_units(const tort_session *session, tort_error *error) {
     for (int32_t g = 0; g < session->graph_count; g++) {
         const tort_lowered *lowered = &session->graphs[g];
         for (int32_t n = 0; lowered->lowered && n < lowered->graph.node_count; n++) {
-            const tort_status status = check_unit(&lowered->units[n], error);
+            const tort_status status = check_unit(lowered, &lowered->units[n], error);
             if (!status) continue;
             tort_error_at_unit(error, lowered, n);
             return status;

@@ -1,5 +1,7 @@
 """Names of providers: onnxruntime's, tinyort's, and the chain that a list of them means."""
 
+import importlib.util
+import re
 import sys
 
 from . import _core
@@ -20,6 +22,14 @@ OTHERS = [
 CUDA_OPTIONS = {"device_id": "device", "gpu_mem_limit": "mem_limit", "use_tf32": "tf32", "enable_cuda_graph": "graph"}
 SWITCHES = {"1": "on", "0": "off", "True": "on", "False": "off"}
 
+# Providers that host a plugin of onnxruntime, and the packages that have it.
+PLUGINS = {
+    "openvino": "onnxruntime_ep_openvino",
+    "qnn": "onnxruntime_qnn",
+    "tensorrt-rtx": "onnxruntime_ep_nv_tensorrt_rtx",
+    "webgpu": "onnxruntime_ep_webgpu",
+}
+
 _said = set()
 
 
@@ -28,6 +38,22 @@ def say_once(line):
     if line not in _said:
         _said.add(line)
         print(f"tinyort: {line}", file=sys.stderr, flush=True)
+
+
+def escaped(value):
+    """A value of an option, as chains are written."""
+    return re.sub(r"([\\\\:,])", r"\\\1", value)
+
+
+def with_plugins(chain):
+    """The chain with the plugins of this Python's packages, unless it names a file."""
+    parts = re.split(r"(?<!\\),", chain)
+    for i, part in enumerate(parts):
+        package = PLUGINS.get(part.split(":")[0].strip())
+        spec = importlib.util.find_spec(package) if package and ":library=" not in part else None
+        if spec and spec.submodule_search_locations:
+            parts[i] += ":library=" + escaped(spec.submodule_search_locations[0])
+    return ",".join(parts)
 
 
 def get_all_providers():
@@ -128,10 +154,10 @@ class Chain:
             ours = CUDA_OPTIONS.get(key, key) if name == "cuda" else key
             if key == "user_compute_stream":
                 self.stream = int(value)
-            elif ours in keys:
+            elif ours in keys or "*" in keys:
                 heeded[ours] = SWITCHES.get(value, value) if ours in ("tf32", "graph") else value
             else:
                 self.ignored[f"{name}.{key}"] = value
         if name == "cpu":
             heeded = {**told, **heeded}
-        return ":".join([name, *(f"{key}={value}" for key, value in heeded.items())])
+        return ":".join([name, *(f"{key}={escaped(value)}" for key, value in heeded.items())])

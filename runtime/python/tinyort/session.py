@@ -6,7 +6,7 @@ from collections import namedtuple
 
 from . import _core
 from .arguments import checked
-from .chain import OURS, THEIRS, Chain, say_once
+from .chain import OURS, THEIRS, Chain, say_once, with_plugins
 from .errors import EPFail, Error, Fail, InvalidArgument, NotImplemented, UnknownOperator
 from .options import SPIN, SUBNORMALS, GraphOptimizationLevel, ModelMetadata, NodeArg, SessionOptions
 from .placement import Placement
@@ -46,6 +46,8 @@ def open_core(model, **options):
     for name in filter(None, options.get("require", "").split(",")):
         if name not in names:
             raise InvalidArgument(f"require: {name!r} is not in the chain {options.get('chain')!r}, and nothing is ever added to it")
+    if options.get("chain"):
+        options["chain"] = with_plugins(options["chain"])
     source = os.fspath(model) if is_path else model
     own = sys.modules.get("tinyort.operators")
     try:
