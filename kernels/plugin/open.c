@@ -38,8 +38,41 @@ static bool failed(tort_host *host, ort_status *status, tort_condition *conditio
 
 /* ---- the shared object ------------------------------------------------------------------------------------------- */
 
+/* The shared objects that hosts of tinyort have opened. A plugin keeps the tables of its host in a variable of its own,
+ * one in the process: two hosts, such as onnxruntime and tinyort, would be given each other's objects. So this list is
+ * one in the process, too. */
+static struct {
+    pthread_mutex_t lock;
+    void *libraries[16];
+    size_t count;
+} ours = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool is_ours(const void *library) {
+    bool found = false;
+    for (size_t i = 0; i < ours.count; i++) found |= ours.libraries[i] == library;
+    return found;
+}
+
+/* Opens the shared object, unless others have before: then *others is set. */
+static void *open_once(const char *path, bool *others) {
+    pthread_mutex_lock(&ours.lock);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    *others = library && !is_ours(library);
+    if (!library) library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library && !*others && !is_ours(library)) {
+        if (ours.count < sizeof ours.libraries / sizeof *ours.libraries) ours.libraries[ours.count++] = library;
+    }
+    pthread_mutex_unlock(&ours.lock);
+    return *others ? NULL : library;
+}
+
 static bool load(tort_host *host, ort_create_factories **create, tort_condition *condition) {
-    void *library = dlopen(host->path, RTLD_NOW | RTLD_LOCAL);
+    bool others;
+    void *library = open_once(host->path, &others);
+    if (others)
+        return down(condition, "FAILED", "run the other one in a process of its own; a copy of the file does not help",
+                    "another host of plugins in this process, such as onnxruntime, has loaded it, and it serves one",
+                    "");
     if (!library) {
         char words[640];
         const char *reason = dlerror();

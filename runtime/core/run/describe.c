@@ -49,7 +49,7 @@ static void read_range(const writer *w, int32_t value, const tort_info *info, to
                       : weight < 0 || tort_weight_acquire(model, weight, &data, NULL))
         return;
     const int64_t count = out->bytes * 8 / tort_type_bits(info->type);
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; data && i < count; i++) { /* NULL: folded, and dropped since nothing reads it */
         const double x = element(info->type, data, i);
         if (!isfinite(x)) continue;
         out->low = x < out->low || isnan(out->low) ? x : out->low;
