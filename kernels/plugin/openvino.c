@@ -49,21 +49,12 @@ static bool takes_channels_first(const tort_node_view *node) {
     return !strcmp(tort_attr_string(node, "mode"), "CRD");
 }
 
-static bool quantizes_16_bits(const tort_node_view *node) {
-    return node->outputs[0].type == TORT_UINT16 || node->outputs[0].type == TORT_INT16;
-}
-
 static bool is_before_7(const tort_node_view *node) {
     return node->opset < 7;
 }
 
 static bool is_before_20(const tort_node_view *node) {
     return node->opset < 20;
-}
-
-static bool always(const tort_node_view *node) {
-    (void)node;
-    return true;
 }
 
 static const struct {
@@ -77,10 +68,8 @@ static const struct {
     {"BatchNormalization", is_before_7, TORT_NO_OPSET, "before opset 7 it takes it for one in training"},
     {"BitShift", shifts_signed, TORT_NO_TYPE, "it shifts negative numbers, and by a whole width, otherwise than ONNX"},
     {"DFT", is_before_20, TORT_NO_OPSET, "it makes another shape of it before opset 20"},
-    {"DynamicQuantizeLinear", always, TORT_NO_OP, "it rounds otherwise than ONNX"},
     {"Einsum", makes_scalar, TORT_NO_SHAPE, "it leaves a scalar unwritten"},
     {"LSTM", has_peepholes, TORT_NO_ATTR, "it leaves out peepholes"},
-    {"QuantizeLinear", quantizes_16_bits, TORT_NO_TYPE, "it rounds 16 bits otherwise than ONNX"},
     {"RoiAlign", pools_by_max, TORT_NO_ATTR, "its mode max is not ONNX's"},
     {"SpaceToDepth", takes_channels_first, TORT_NO_ATTR, "it does not know mode CRD"},
 };

@@ -1,8 +1,8 @@
 """Times networks on OpenVINO's plugin, hosted by tinyort and by onnxruntime, in turns, and compares results.
 
-Usage: bench.py [--rounds N] [--config FILE.json] MODEL.onnx ..., with PYTHONPATH at tinyort's package, in an environment that has
+Usage: bench.py [--rounds N] [--config FILE.json] [--size NAME=N]... MODEL.onnx ..., with PYTHONPATH at tinyort's package, in an environment that has
 onnxruntime and onnxruntime-ep-openvino. The plugin, its options and its threads are the same on both sides. A plugin serves one host of a
-process, so that each side is a process, and waits while the other one runs. Inputs are made up; dimensions without a size are 1. Of each
+process, so that each side is a process, and waits while the other one runs. Inputs are made up; dimensions without a size are 1, or as --size says. Of each
 model: the nodes on each of tinyort's providers, the median time on both sides, their ratio, and the largest difference of an output against
 onnxruntime's, relative to its largest element.
 """
@@ -14,6 +14,7 @@ import time
 
 import numpy as np
 
+SIZES = {}  # of dimensions by name, by the option --size
 TYPES = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": np.bool_, "tensor(float16)": np.float16}
 
 
@@ -41,14 +42,15 @@ def made_up(session):
     random = np.random.default_rng(1)
     inputs = {}
     for port in session.get_inputs():
-        shape = [d if isinstance(d, int) and d > 0 else 1 for d in port.shape]
+        shape = [d if isinstance(d, int) and d > 0 else SIZES.get(d, 1) for d in port.shape]
         kind = TYPES[port.type]
         inputs[port.name] = random.random(shape).astype(kind) if kind in (np.float32, np.float16) else np.ones(shape, kind)
     return inputs
 
 
-def serve(pipe, own, path, options):
+def serve(pipe, own, path, options, sizes):
     """A side: says what it is and its results, then runs each time that it is told to, and answers with the seconds."""
+    SIZES.update(sizes)
     try:
         session, words = (open_own if own else open_peer)(path, options)
         inputs = made_up(session)
@@ -71,12 +73,12 @@ def difference(ours, theirs):
     return worst
 
 
-def measure(path, options, rounds):
+def measure(path, options, rounds, sizes):
     """The ratio of the median times; None: one of the sides does not run the model."""
     pipes, told, times = [], [], ([], [])
     for own in (True, False):
         here, there = multiprocessing.Pipe()
-        multiprocessing.Process(target=serve, args=(there, own, path, options), daemon=True).start()
+        multiprocessing.Process(target=serve, args=(there, own, path, options, sizes), daemon=True).start()
         there.close()
         pipes.append(here)
         try:
@@ -102,12 +104,15 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("models", nargs="+")
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--size", action="append", default=[], help="NAME=N: of a dimension without a size")
     parser.add_argument("--config", help="option load_config of the plugin")
     options = parser.parse_args()
     multiprocessing.set_start_method("spawn")
+    sizes = {name: int(size) for name, _, size in (text.partition("=") for text in options.size)}
     given = {"load_config": options.config} if options.config else {}
-    ratios = [ratio for path in options.models if (ratio := measure(path, given, options.rounds))]
-    print(f"tinyort / onnxruntime: geometric mean {statistics.geometric_mean(ratios):.3f}, largest {max(ratios):.3f} of {len(ratios)}")
+    ratios = [ratio for path in options.models if (ratio := measure(path, given, options.rounds, sizes))]
+    if ratios:
+        print(f"tinyort / onnxruntime: geometric mean {statistics.geometric_mean(ratios):.3f}, largest {max(ratios):.3f} of {len(ratios)}")
 
 
 if __name__ == "__main__":
