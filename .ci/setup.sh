@@ -14,6 +14,7 @@
 #   setup.sh serve=DIR          one with Ray, for tinyort.serve (900 MB)
 #   setup.sh page=DIR           one with Selenium, which drives a browser
 #   setup.sh conan=DIR          one with Conan, which makes packages of C libraries
+#   setup.sh plugins=DIR        one with plugins of onnxruntime: OpenVINO, QNN, TensorRT RTX and WebGPU (1 GB)
 #   setup.sh cuda=DIR           NVIDIA's compiler, headers and static cudart in DIR (300 MB), and what they need from Debian
 #   setup.sh toolkit=DIR        what nvcc 13 (NVCC) compiles with for CUDA 12, or for another machine: DIR is named cuda12-x86_64, cuda12-aarch64
 #                               or cuda13-aarch64. It has NVIDIA's headers and cudart of that CUDA and machine, and for CUDA 12 its ptxas (140 MB)
@@ -38,6 +39,8 @@ fastembed==0.9.1
 optimum-onnx==0.1.0
 sentence-transformers==5.1.2"
 PEER_PACKAGE="openvino==2026.4.1"
+PLUGIN_PACKAGES="onnxruntime==1.32.0 numpy==2.4.6 onnx==1.23.2 onnxruntime-ep-openvino==1.8.1 onnxruntime-qnn==2.7.0
+onnxruntime-ep-nv-tensorrt-rtx-cu13==0.5.0 onnxruntime-ep-webgpu==0.4.0"
 SERVE_PACKAGES="ray[serve,data]==2.60.0 numpy==2.4.6 onnx==1.23.2 onnxruntime==1.31.1 pytest==9.2.0"
 PAGE_PACKAGES="selenium==4.51.0"
 CONAN_PACKAGES="conan==2.34.0"
@@ -155,7 +158,7 @@ needed() {
         ;;
     deb) echo "program:dpkg-shlibdeps dpkg-dev" ;;
     *)
-        echo "setup: unknown set '$1' (library, build, regex, pictures, test, python, fuzz, analyze, cuda_aarch64, qemu, embed, systems, container, deb, browser, cmake, cuda, format, cache, a target of the Makefile, sources=DIR, venv=DIR, wheel=DIR, clients=DIR, peer=DIR, serve=DIR, page=DIR, conan=DIR, cuda=DIR, toolkit=DIR, disassembler=DIR, sanitizer=FILE)" >&2
+        echo "setup: unknown set '$1' (library, build, regex, pictures, test, python, fuzz, analyze, cuda_aarch64, qemu, embed, systems, container, deb, browser, cmake, cuda, format, cache, a target of the Makefile, sources=DIR, venv=DIR, wheel=DIR, clients=DIR, peer=DIR, serve=DIR, page=DIR, conan=DIR, plugins=DIR, cuda=DIR, toolkit=DIR, disassembler=DIR, sanitizer=FILE)" >&2
         exit 2
         ;;
     esac
@@ -247,6 +250,7 @@ make_pins() {
     $pin serve $SERVE_PACKAGES
     $pin page $PAGE_PACKAGES
     $pin conan $CONAN_PACKAGES
+    $pin plugins $PLUGIN_PACKAGES
 }
 
 # install_client DIR CLIENT [PACKAGE...]
@@ -376,6 +380,7 @@ for argument in "$@"; do
     serve=*) make_venv "${argument#serve=}" serve $SERVE_PACKAGES ;;
     page=*) make_venv "${argument#page=}" page $PAGE_PACKAGES ;;
     conan=*) make_venv "${argument#conan=}" conan $CONAN_PACKAGES ;;
+    plugins=*) make_venv "${argument#plugins=}" plugins $PLUGIN_PACKAGES ;;
     pins) make_pins ;;
     cuda=*) fetch "${argument#cuda=}" "$CUDA_PACKAGES" ;;
     toolkit=*) make_toolkit "${argument#toolkit=}" ;;

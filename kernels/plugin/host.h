@@ -210,10 +210,11 @@ bool tort_host_find(const tort_host_package *package, char *path, size_t size, c
 /* ---- one plugin that is known closer (openvino.c) -----------------------------------------------------------------
  */
 
-enum { TORT_HOST_OPENVINO }; /* number of a fact of the target: it is OpenVINO's */
-tort_verdict tort_host_claim_openvino(const tort_node_view *node);
-/* True if it computes in bfloat16 on this processor, as the options do not say otherwise. */
-bool tort_host_halves(const tort_provider_config *config);
+/* Facts of the target: it is OpenVINO's; its options say where it fuses by its own compiler of small loops. */
+enum { TORT_HOST_OPENVINO, TORT_HOST_SNIPPETS };
+tort_verdict tort_host_claim_openvino(const tort_target *target, const tort_node_view *node);
+/* Sets the facts, and writes a note where it computes in bfloat16, as the options do not say otherwise. */
+void tort_host_know_openvino(const tort_provider_config *config, tort_target *target, char *note, size_t size);
 
 /* ---- the tables (slots.c) ---------------------------------------------------------------------------------------- */
 

@@ -265,7 +265,6 @@ static void describe(const tort_host *host, tort_target *target, tort_condition 
     char *text = target->description;
     size_t room = sizeof target->description;
     *target = (tort_target){.threads = 1};
-    target->facts[TORT_HOST_OPENVINO] = !strcmp(host->name, "OpenVINOExecutionProvider");
     snprintf(text, room, "%s%s%s", host->name, number ? " " : "", number ? number : "");
     if (pairs->count) snprintf(text + strlen(text), room - strlen(text), ", %s=%s", pairs->keys[0], pairs->values[0]);
     room -= strlen(text);
@@ -275,10 +274,6 @@ static void describe(const tort_host *host, tort_target *target, tort_condition 
                  host->path + (length + before < room ? 0 : length + before + 1 - room));
     *condition = (tort_condition){.ready = true, .code = "READY"};
 }
-
-#define HALVES                                                                                                         \
-    "it computes in bfloat16 here; float32 is "                                                                        \
-    "openvino:load_config={\"CPU\"\\:{\"INFERENCE_PRECISION_HINT\"\\:\"f32\"}}"
 
 void tort_host_open(const tort_provider_config *config, const char *path, void **device, tort_target *target,
                     tort_condition *condition) {
@@ -300,9 +295,8 @@ void tort_host_open(const tort_provider_config *config, const char *path, void *
     if (opened && make_ep(host, condition)) {
         describe(host, target, condition);
         tort_host_words(host, NULL, condition->note, sizeof condition->note);
-        if (target->facts[TORT_HOST_OPENVINO] && tort_host_halves(config))
-            snprintf(condition->note + strlen(condition->note), sizeof condition->note - strlen(condition->note),
-                     "%s" HALVES, *condition->note ? "; " : "");
+        if (!strcmp(host->name, "OpenVINOExecutionProvider"))
+            tort_host_know_openvino(config, target, condition->note, sizeof condition->note);
         return;
     }
     tort_host_close(host);

@@ -82,7 +82,7 @@ static tort_verdict claim_value(const tort_info *info, const char *what, int32_t
 
 /* Everything that a plugin could be told of. */
 static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
-    tort_verdict verdict = target->facts[TORT_HOST_OPENVINO] ? tort_host_claim_openvino(node) : tort_yes();
+    tort_verdict verdict = target->facts[TORT_HOST_OPENVINO] ? tort_host_claim_openvino(target, node) : tort_yes();
     if (verdict.code != TORT_YES) return verdict;
     if (node->op->domain && !strcmp(node->op->domain, "tinyort"))
         return tort_no(TORT_NO_OP, "", "an operator of tinyort's own, which plugins do not know");
@@ -111,9 +111,9 @@ static const tort_engine engine = {
 /* ---- the providers ----------------------------------------------------------------------------------------------- */
 
 static const tort_option_help options[] = {
-    {"library", "FILE.so", "the plugin, or its folder (default: of the package for Python, where it is installed)"},
-    {"device", "CPU", "of those that it finds: number, name or value of the metadata (default 0)"},
-    {"*", "", "any other: to the plugin"},
+    {"library", "FILE.so", "the plugin, or its folder (default: of an installed package for Python)"},
+    {"device", "CPU", "of its devices: number, name or value of the metadata (default 0)"},
+    {"*", "VALUE", "any other option is the plugin's own; of the next four, too"},
     {0},
 };
 

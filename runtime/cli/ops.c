@@ -67,11 +67,13 @@ static tort_status find_chain(cli_ops_rows *ops, const char *chain, tort_error *
 }
 
 /* Finds the chain's providers; without a chain, those built into the program. A simulated device is not among them, as
- * it has the kernels of the device that it simulates; nor is code for firmware, with which nobody runs models here. */
+ * it has the kernels of the device that it simulates; nor is code for firmware, with which nobody runs models here; nor
+ * engines, which are asked about models, not about operators. */
 static tort_status find_providers(cli_ops_rows *ops, const cli_options *options, tort_error *error) {
     if (options->chains.count) return find_chain(ops, options->chains.items[0], error);
     for (const tort_provider *const *row = tort_build.providers; *row; row++)
-        if (!(*row)->load && strcmp((*row)->name, "firmware") != 0 && ops->provider_count < CLI_MAX_PROVIDERS)
+        if (!(*row)->load && !(*row)->engine && strcmp((*row)->name, "firmware") != 0 &&
+            ops->provider_count < CLI_MAX_PROVIDERS)
             ops->providers[ops->provider_count++] = *row;
     return TORT_OK;
 }

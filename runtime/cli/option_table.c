@@ -52,9 +52,11 @@ static void add_line(cli_table *table, const char *text) {
 
 static void add_provider_options(cli_table *table) {
     add_line(table, "Options of providers, as in --ep cuda:device=1:mem_limit=2G,cpu:threads=4");
-    for (const tort_provider *const *row = tort_build.providers; *row; row++)
+    const tort_option_help *before = NULL; /* of one list for several providers the others tell the first line */
+    for (const tort_provider *const *row = tort_build.providers; *row; before = (*row)->options, row++)
         for (const tort_option_help *option = (*row)->options; option && option->key; option++) {
-            cli_cell(table, CLI_PLAIN, "  %-8s %s=%s", (*row)->name, option->key, option->example);
+            if (option != (*row)->options && before == (*row)->options) break;
+            cli_cell(table, CLI_PLAIN, "  %-12s %s=%s", (*row)->name, option->key, option->example);
             cli_cell(table, CLI_PLAIN, "%s", option->help);
         }
     add_line(table, "In the environment");

@@ -9,8 +9,8 @@ $(PLUGIN): $(PLUGIN_OBJECTS) $(PLUGIN_LIBRARY) runtime/plugin/exports.map
 	$(Q)$(LINK_SHARED) -Wl,--version-script=runtime/plugin/exports.map -o $@ $(filter %.o,$^) $(LIBRARY_LIBS) -ldl
 
 .PHONY: plugin
-## Build the provider for ONNX Runtime, build/libtinyort_onnxruntime.so.
-plugin: $(PLUGIN)
+## Build the provider for ONNX Runtime, build/libtinyort_onnxruntime.so, and the other way round the host of its plugins, build/libtinyort_plugin.so.
+plugin: $(PLUGIN) $(HOST_LIBRARY)
 
 # The wheel, as those of runtime/python/rules.mk: any Python, old systems, nothing exported but the two entries.
 PLUGIN_STAGE := $(BUILD)/wheel_plugin/stage

@@ -3,6 +3,7 @@
 #include "ops/ops.h"
 #include "runtime/core/base/build.h"
 #include "runtime/core/lowered/bodies.h"
+#include "runtime/core/passes/passes.h"
 #include "runtime/include/provider.h"
 #include "tests/fake_provider.h"
 #include "tests/segments/engine_provider.h"
@@ -24,4 +25,5 @@ const struct tort_build tort_build = {.families = tort_op_families,
                                       .flops = tort_flops_table,
                                       .refusals = tort_refusals,
                                       .providers = providers,
-                                      .calls = &tort_calls};
+                                      .calls = &tort_calls,
+                                      .segmenting = &tort_segmenting};

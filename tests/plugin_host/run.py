@@ -94,7 +94,7 @@ CHOICES = {
     "slot": "tinyort's host of plugins has no OrtApi::CreateSession (slot 7)",
     "ep_slot": "tinyort's host of plugins has no OrtEpApi::CreateKernelRegistry (slot 18)",
     "editor_slot": "tinyort's host of plugins has no OrtModelEditorApi::CreateGraph (slot 7)",
-    "tells": "x[-1:n,4:] k(constant \"k\" is not loaded yet: its contents are given to Compile) by Relu, 1 reader, opset 21 of ''; "
+    "tells": "x[-1:n,4:] k(loaded) by Relu, 1 reader, opset 21 of ''; "
     "there are 6 of them, more than the 1 of the list",
 }
 

@@ -15,9 +15,9 @@
 /* A provider of this build that runs the operators' reference loops, unless the chain has one. */
 static const tort_provider *provider_of_loops(const tort_session *session) {
     for (int32_t i = 0; i < session->chain_count; i++)
-        if (session->chain[i].provider->host_memory) return NULL;
+        if (session->chain[i].provider->host_memory && !session->chain[i].provider->segments) return NULL;
     for (const tort_provider *const *p = tort_build.providers; *p; p++)
-        if ((*p)->host_memory) return *p;
+        if ((*p)->host_memory && !(*p)->segments) return *p;
     return NULL;
 }
 
