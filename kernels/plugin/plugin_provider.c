@@ -111,7 +111,7 @@ static const tort_engine engine = {
 /* ---- the providers ----------------------------------------------------------------------------------------------- */
 
 static const tort_option_help options[] = {
-    {"library", "FILE.so", "the plugin, or its folder (default: of an installed package for Python)"},
+    {"library", "FILE.so", "the plugin, or its folder (default: of an installed package)"},
     {"device", "CPU", "of its devices: number, name or value of the metadata (default 0)"},
     {"*", "VALUE", "any other option is the plugin's own; of the next four, too"},
     {0},
