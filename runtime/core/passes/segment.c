@@ -15,6 +15,7 @@
 #include "runtime/core/providers/claim.h"
 #include "runtime/core/passes/convex.h"
 #include "runtime/core/passes/engine.h"
+#include "runtime/core/passes/order.h"
 #include "runtime/core/lowered/unit_view.h"
 #include "runtime/core/passes/passes.h"
 
@@ -154,20 +155,6 @@ static tort_status mark_saved(segmenter *s) {
 
 /* ---- sets -------------------------------------------------------------------------------------------------------- */
 
-/* Nodes without a provider count as running: they are an error, but reported later. */
-static bool runs(const tort_unit *unit) {
-    return unit->provider >= TORT_AT_HOST || unit->provider == TORT_AT_NOWHERE;
-}
-
-/* The running unit that makes a value; -1: it exists before the run. */
-static int32_t maker_of(const tort_lowered *lowered, int32_t value) {
-    int32_t index = value < 0 ? -1 : lowered->graph.values[value].producer;
-    if (index < 0) return -1;
-    const tort_segment *segment = lowered->units[index].segment;
-    if (segment) index = segment->parts[segment->part_count - 1];
-    return runs(&lowered->units[index]) ? index : -1;
-}
-
 /* Running units in their order; another segment counts as one unit. */
 typedef struct running {
     int32_t *unit;  /* by place */
@@ -184,7 +171,7 @@ static bool list_running(segmenter *s, running *list) {
     if (!list->unit || !list->place) return false;
     for (int32_t i = 0; i < lowered->graph.node_count; i++) {
         const int32_t unit = tort_unit_in_order(lowered, i);
-        if (!runs(&lowered->units[unit])) continue;
+        if (!tort_unit_runs(&lowered->units[unit])) continue;
         list->operands += (size_t)tort_unit_node(lowered, unit)->input_count;
         list->place[unit] = list->count;
         list->unit[list->count++] = unit;
@@ -195,7 +182,7 @@ static bool list_running(segmenter *s, running *list) {
 static void add_reads(const segmenter *s, const running *list, int32_t unit, int32_t *reads, int32_t *count) {
     const tort_node *node = tort_unit_node(s->lowered, unit);
     for (int32_t i = 0; i < node->input_count; i++) {
-        const int32_t maker = maker_of(s->lowered, node->inputs[i]);
+        const int32_t maker = tort_unit_making(s->lowered, node->inputs[i]);
         if (maker >= 0) reads[(*count)++] = list->place[maker];
     }
 }
@@ -521,54 +508,6 @@ static tort_status choose(segmenter *s) {
     return status;
 }
 
-/* ---- order ------------------------------------------------------------------------------------------------------- */
-
-/* Topological sort by depth-first search, with an explicit stack. */
-typedef struct walk {
-    int32_t *stack, *next; /* waiting units, and the next operand of each */
-    bool *done;
-    int32_t depth, count;
-} walk;
-
-static void enter(walk *w, int32_t unit) {
-    w->stack[w->depth] = unit;
-    w->next[w->depth++] = 0;
-}
-
-/* Appends the unit after all units that it reads. */
-static void visit(const tort_lowered *lowered, walk *w, int32_t unit) {
-    if (!runs(&lowered->units[unit]))
-        lowered->order[w->count++] = unit; /* it does not run: any place will do */
-    else if (!w->done[unit])
-        enter(w, unit);
-    while (w->depth) {
-        const int32_t top = w->stack[w->depth - 1];
-        const tort_node *node = tort_unit_node(lowered, top);
-        if (w->next[w->depth - 1] < node->input_count) {
-            const int32_t maker = maker_of(lowered, node->inputs[w->next[w->depth - 1]++]);
-            if (maker >= 0 && !w->done[maker]) enter(w, maker);
-            continue;
-        }
-        w->depth--;
-        if (w->done[top]) continue;
-        w->done[top] = true;
-        lowered->order[w->count++] = top;
-    }
-}
-
-/* Readers of a segment must come after its last part, whatever the order in the file. */
-static tort_status put_in_order(segmenter *s) {
-    tort_lowered *lowered = s->lowered;
-    const size_t nodes = (size_t)lowered->graph.node_count + 1;
-    walk w = {.stack = tort_arena_array(&s->arena, nodes, sizeof *w.stack),
-              .next = tort_arena_array(&s->arena, nodes, sizeof *w.next),
-              .done = tort_arena_array(&s->arena, nodes, sizeof *w.done)};
-    if (!lowered->order) lowered->order = tort_arena_array(&s->session->arena, nodes, sizeof *lowered->order);
-    if (!w.stack || !w.next || !w.done || !lowered->order) return tort_out_of_memory(s->error, 0);
-    for (int32_t i = 0; i < lowered->graph.node_count; i++) visit(lowered, &w, i);
-    return TORT_OK;
-}
-
 /* ---- all providers ----------------------------------------------------------------------------------------------- */
 
 static void count_readers(const segmenter *s) {
@@ -576,7 +515,7 @@ static void count_readers(const segmenter *s) {
     for (int32_t i = 0; i < graph->output_count; i++) s->readers[graph->outputs[i]]++;
     for (int32_t n = 0; n < graph->node_count; n++) {
         const tort_unit *unit = &s->lowered->units[n];
-        const bool reads = runs(unit) || unit->segment;
+        const bool reads = tort_unit_runs(unit) || unit->segment;
         for (int32_t i = 0; reads && i < graph->nodes[n].input_count; i++)
             if (graph->nodes[n].inputs[i] >= 0) s->readers[graph->nodes[n].inputs[i]]++;
     }
@@ -597,7 +536,7 @@ static tort_status segment_graph(segmenter *s) {
     if (!status && s->ahead && !s->session->saved) status = choose(s);
     if (!status) status = find_sets(s);
     if (!status) status = try_sets(s);
-    return !status && s->made ? put_in_order(s) : status;
+    return !status && s->made ? tort_order_units(s->lowered, &s->arena, s->error) : status;
 }
 
 static tort_status segment_in(segmenter *s) {
