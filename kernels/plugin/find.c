@@ -1,8 +1,8 @@
 /* find.c - finds the shared object of a package of Python, without running Python (host.h).
  *
  * Looked at, one after the other: the folders of TINYORT_PLUGINS, a list with ':' between them; the site-packages of
- * the virtual environment that VIRTUAL_ENV names; those beside the python3 that PATH finds. Only absolute folders
- * count, so that nobody else's file in the working directory is loaded. */
+ * the virtual environment that VIRTUAL_ENV names; those beside the python3 that PATH finds; the user's. Only absolute
+ * folders count, so that nobody else's file in the working directory is loaded. */
 #define _XOPEN_SOURCE 700 /* realpath */
 
 #include <glob.h>
@@ -39,10 +39,11 @@ static bool look(const search *s, const char *folder, const char *below) {
     return done;
 }
 
-/* Site-packages of a Python below a folder: of its own, or Debian's. */
+/* Site-packages of a Python below a folder: of its own, Debian's, or of the Pythons that pyenv starts. */
 static bool look_below(const search *s, const char *prefix) {
     static const char *const places[] = {"/lib/python3*/site-packages/", "/lib/python3/dist-packages/",
-                                         "/local/lib/python3*/dist-packages/"};
+                                         "/local/lib/python3*/dist-packages/",
+                                         "/versions/*/lib/python3*/site-packages/"};
     char below[128];
     bool done = false;
     note(s, "site-packages of ", prefix);
@@ -67,6 +68,14 @@ static bool next_of(const char **list, char *entry, size_t size) {
 static void go_up(char *path) {
     char *last = strrchr(path, '/');
     if (last) *last = 0;
+}
+
+/* What pip installs for one user. */
+static bool look_at_home(const search *s) {
+    char prefix[PATH_MAX];
+    const char *home = getenv("HOME");
+    const int length = home ? snprintf(prefix, sizeof prefix, "%s/.local", home) : 0;
+    return length > 0 && (size_t)length < sizeof prefix && look_below(s, prefix);
 }
 
 /* The folder above the one in which PATH finds python3, and that of the file to which links lead from there. */
@@ -100,5 +109,5 @@ bool tort_host_find(const tort_host_package *package, char *path, size_t size, c
         if (*entry) note(&s, "", entry);
         if (look(&s, entry, "")) return true;
     }
-    return (environment && look_below(&s, environment)) || look_beside_python(&s);
+    return (environment && look_below(&s, environment)) || look_beside_python(&s) || look_at_home(&s);
 }

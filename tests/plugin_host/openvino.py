@@ -30,7 +30,7 @@ def check(condition, text):
 
 def run(*arguments, found=True, status=0):
     """Runs the command line, which finds the packages of this environment, or none; its exit status must be this."""
-    where = {"VIRTUAL_ENV": sys.prefix} if found else {"PATH": "/nowhere"}
+    where = {"VIRTUAL_ENV": sys.prefix} if found else {"PATH": "/nowhere", "HOME": "/nowhere"}
     done = subprocess.run([TINYORT, *arguments], capture_output=True, text=True, env=ENVIRONMENT | where, timeout=120)
     check(done.returncode == status, f"{arguments}: exit status {done.returncode}, not {status}: {done.stderr}")
     return done

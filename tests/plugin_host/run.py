@@ -191,13 +191,20 @@ def test_found(t):
         ({"TINYORT_PLUGINS": f":relative:{folder}"}, True),
         ({"VIRTUAL_ENV": str(t.scratch / "venv")}, True),
         ({"PATH": f":relative:{t.scratch / 'venv/bin'}"}, True),
+        ({"PATH": str(t.scratch / "pyenv/shims")}, True),
+        ({"HOME": str(t.scratch / "user")}, True),
         ({"TINYORT_PLUGINS": "venv"}, False),
         ({"PATH": str(t.scratch / "bin")}, False),
     )
+    for other in "pyenv/versions/3.99.1", "user/.local":
+        (t.scratch / other / "lib/python3.99").mkdir(parents=True)
+        (t.scratch / other / "lib/python3.99/site-packages").symlink_to(folder.parent)
+    (t.scratch / "pyenv/shims").mkdir()
+    (t.scratch / "pyenv/shims/python3").symlink_to("/bin/sh")
     (t.scratch / "venv/bin").mkdir()
     (t.scratch / "venv/bin/python3").symlink_to("/bin/sh")
     for values, found in places:
-        os.environ.update({"HOSTILE": "", "TINYORT_PLUGINS": "", "VIRTUAL_ENV": "", "PATH": ""} | values)
+        os.environ.update({"HOSTILE": "", "TINYORT_PLUGINS": "", "VIRTUAL_ENV": "", "PATH": "", "HOME": ""} | values)
         text = t.run("plan", chain="webgpu,cpu").stdout
         t.check(("HostileExecutionProvider 6.6.6" in text) == found, f"{values}: {text}")
         t.check(found or ("is in none of" in text and "pip install onnxruntime-ep-webgpu" in text), f"{values}: {text}")

@@ -305,12 +305,14 @@ static tort_segment *put_together(const segmenter *s, tort_arena *arena, const i
     if (!made || !arrays || !kept || !to) return NULL;
     memcpy(kept, parts, (size_t)count * sizeof *kept);
     *made = (tort_segment){.parts = kept, .part_count = count, .values = arrays, .nodes = to};
-    made->node = (tort_node){.name = nodes[*parts].name,
+    int32_t first = 0; /* of the parts that are not folded: the segment is named after it */
+    while (first < count - 1 && s->lowered->units[parts[first]].folded) first++;
+    made->node = (tort_node){.name = nodes[parts[first]].name,
                              .domain = segment_op.domain,
                              .op_type = segment_op.name,
                              .opset = 1,
                              .op = &segment_op,
-                             .file_index = nodes[*parts].file_index};
+                             .file_index = nodes[parts[first]].file_index};
     number_values(s, made, arrays);
     choose_outputs(s, made, arrays + max, arrays + 2 * max, arrays + 3 * max);
     fill_nodes(s, made, to, arrays + 4 * max);
