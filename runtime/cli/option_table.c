@@ -62,6 +62,8 @@ static void add_provider_options(cli_table *table) {
     add_line(table, "In the environment");
     cli_cell(table, CLI_PLAIN, "  TINYORT_DISABLE=cuda,...");
     cli_cell(table, CLI_PLAIN, "%s", CLI_DISABLE_HELP);
+    cli_cell(table, CLI_PLAIN, "  TINYORT_PLUGINS=DIR:...");
+    cli_cell(table, CLI_PLAIN, "%s", "folders with plugins, looked at before Python's packages");
 }
 
 void cli_print_usage(const cli_command *command) {
