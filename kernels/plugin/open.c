@@ -264,7 +264,6 @@ static void describe(const tort_host *host, tort_target *target, tort_condition 
     const ort_pairs *pairs = &host->device->metadata;
     char *text = target->description;
     size_t room = sizeof target->description;
-    *target = (tort_target){.threads = 1};
     snprintf(text, room, "%s%s%s", host->name, number ? " " : "", number ? number : "");
     if (pairs->count) snprintf(text + strlen(text), room - strlen(text), ", %s=%s", pairs->keys[0], pairs->values[0]);
     room -= strlen(text);

@@ -68,10 +68,13 @@ static tort_status allocate(tort_session *session, tort_error *error) {
     return tort_lower(session, error);
 }
 
-/* The provider whose options set the number of threads; NULL: none runs on the host. */
+/* The provider whose options set the number of threads; NULL: none runs on the host, or only one that brings its own.
+ */
 static const tort_link *link_of_threads(const tort_session *session) {
-    for (int32_t i = 0; i < session->chain_count; i++)
-        if (session->chain[i].memory == 0 && session->chain[i].condition.ready) return &session->chain[i];
+    for (int32_t i = 0; i < session->chain_count; i++) {
+        const tort_link *link = &session->chain[i];
+        if (link->memory == 0 && link->condition.ready && link->target.threads) return link;
+    }
     return NULL;
 }
 
