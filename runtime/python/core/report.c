@@ -113,10 +113,12 @@ static PyObject *memory_dict(const tort_report *report) {
     PyObject *made = PyDict_New();
     for (int32_t i = 0; made && i < report->provider_count; i++) {
         const tort_report_provider *p = report->providers[i];
-        PyObject *item =
-            Py_BuildValue("{s:N,s:N,s:N,s:N}", "weights", number(p->weight_bytes), "peak", number(p->peak_bytes),
-                          "naive", number(p->naive_bytes), "engine", number(p->engine_bytes));
-        if (!item || PyDict_SetItemString(made, p->name, item)) Py_CLEAR(made);
+        PyObject *item = Py_BuildValue("{s:N,s:N,s:N}", "weights", number(p->weight_bytes), "peak",
+                                       number(p->peak_bytes), "naive", number(p->naive_bytes));
+        PyObject *held = p->engine_bytes ? number(p->engine_bytes) : NULL;
+        if (!item || (held && PyDict_SetItemString(item, "engine", held)) || PyDict_SetItemString(made, p->name, item))
+            Py_CLEAR(made);
+        Py_XDECREF(held);
         Py_XDECREF(item);
     }
     return made;
