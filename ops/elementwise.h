@@ -69,6 +69,12 @@ typedef struct tort_modulo {
     bool c_like; /* fmod=1: result has the sign of A, as C's % and fmod; otherwise that of B */
 } tort_modulo;
 
+/* Params of BitShift. */
+typedef struct tort_shift {
+    tort_binary binary;
+    bool left;
+} tort_shift;
+
 tort_status tort_resolve_binary(tort_resolve *resolve);
 /* TORT_E_MODEL unless input 1, followed by `trailing` dimensions of 1, broadcasts to the shape of input 0. */
 tort_status tort_check_fits(const tort_infer *infer, int32_t trailing);

@@ -44,13 +44,8 @@ static tort_status run_pair(const tort_call *call) {
 
 /* ---- BitShift ---------------------------------------------------------------------------------------------------- */
 
-typedef struct shift {
-    tort_binary binary;
-    bool left;
-} shift;
-
 static tort_status resolve_shift(tort_resolve *resolve) {
-    shift *params = resolve->params;
+    tort_shift *params = resolve->params;
     const char *direction = tort_attr_string(resolve->node, "direction");
     params->left = strcmp(direction, "LEFT") == 0;
     if (params->left || strcmp(direction, "RIGHT") == 0) return TORT_OK;
@@ -60,7 +55,7 @@ static tort_status resolve_shift(tort_resolve *resolve) {
 static tort_status run_shift(const tort_call *call) {
     static const tort_pair left = {.loops = {TORT_BOTH_SIGNS(left)}, .work = 6},
                            right = {.loops = {TORT_FOR_INTEGERS(RIGHT)}, .work = 6};
-    const shift *params = call->params;
+    const tort_shift *params = call->params;
     return tort_run_pair(call, params->left ? &left : &right);
 }
 
@@ -95,8 +90,8 @@ const tort_op tort_ops_logic[] = {
      .variant = PAIR_BITWISE_XOR, .params_size = sizeof(tort_binary), .infer = tort_infer_binary,
      .resolve = tort_resolve_binary, .reference = run_pair},
     {"", "BitShift", 11, 27, "X:T Y:T", "Z:T", "T=uint8|uint16|uint32|uint64", "direction:string!",
-     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(shift), tort_infer_binary, resolve_shift, run_shift},
+     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_shift), tort_infer_binary, resolve_shift, run_shift},
     {"", "BitShift", 28, TORT_NEWEST_OPSET, "X:T Y:T", "Z:T", "T=integers", "direction:string!",
-     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(shift), tort_infer_binary, resolve_shift, run_shift},
+     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_shift), tort_infer_binary, resolve_shift, run_shift},
     {0},
 };

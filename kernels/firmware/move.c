@@ -2,6 +2,7 @@
 #include "kernels/firmware/code/cast.h"
 #include "kernels/firmware/code/fill.h"
 #include "kernels/firmware/code/gather.h"
+#include "kernels/firmware/code/gather_elements.h"
 #include "kernels/firmware/code/move.h"
 #include "kernels/firmware/code/pad.h"
 #include "kernels/firmware/code/where.h"
@@ -133,6 +134,26 @@ static tort_status run_gather(const tort_call *call) {
 
 /* ---- Where ------------------------------------------------------------------------------------------------------- */
 
+/* The step of x along the axis is `step`, and 0 in xs. */
+static tort_status run_gather_elements(const tort_call *call) {
+    const tort_gather_elements_params *p = call->params;
+    const tort_tensor *x = &call->inputs[0], *indices = &call->inputs[1];
+    tinyort_gather_elements_shape shape = {.element_bytes = element_bytes_of(x->type),
+                                           .count = (int32_t)tort_count(indices),
+                                           .size = (int32_t)x->dims[p->axis],
+                                           .narrow = indices->type == TORT_INT32,
+                                           .rank = x->rank};
+    for (int32_t i = x->rank, step = 1; i-- > 0; step *= (int32_t)x->dims[i]) {
+        shape.dims[i] = (int32_t)indices->dims[i];
+        shape.xs[i] = i == p->axis ? 0 : step;
+        if (i == p->axis) shape.step = step;
+    }
+    const tort_status status =
+        tort_firmware_emit_of(call) ? TORT_OK : tort_check_indices(call, indices, 0, 1, shape.size);
+    if (status) return status;
+    return TORT_FIRMWARE_CALL(call, tinyort_gather_elements, &shape, x->data, indices->data, call->outputs[0].data);
+}
+
 static tort_status run_where(const tort_call *call) {
     const tort_tensor *in = call->inputs;
     const tort_loop loop = tort_loop_broadcast(&call->outputs[0], in, 3);
@@ -243,8 +264,11 @@ const tort_kernel tort_firmware_move[] = {
     {"", "Dropout", "move", .claim = claim_dropout, .run = run_dropout, .emit = tort_firmware_emit},
     {"", "Pad", "pad", .claim = claim_pad, .run = run_pad, .emit = tort_firmware_emit},
     {"", "Gather", "gather", .claim = claim_bytes, .run = run_gather, .emit = tort_firmware_emit},
+    {"", "GatherElements", "gather_elements", .claim = claim_bytes, .run = run_gather_elements,
+     .emit = tort_firmware_emit},
     {"", "Where", "where", .claim = claim_bytes, .run = run_where, .emit = tort_firmware_emit},
     {"", "Cast", "cast", .claim = claim_cast, .run = run_cast, .emit = tort_firmware_emit},
+    {"", "CastLike", "cast", .claim = claim_cast, .run = run_cast, .emit = tort_firmware_emit},
     {"", "ConstantOfShape", "fill", .claim = claim_fill, .run = run_fill, .emit = tort_firmware_emit},
     {.op = NULL},
 };

@@ -1,5 +1,6 @@
 /* zip.c - two operands that broadcast, by any function of code/functions.h: powers, comparisons, logic, and integers.
- * Sum, Mean, Max and Min take their operands two by two. Add and its like of floats are in elements.c. */
+ * Sum, Mean, Max and Min take their operands two by two; BitwiseNot, IsNaN and IsInf have one operand, twice. Add and
+ * its like of floats are in elements.c. */
 #include "kernels/firmware/code/zip.h"
 #include "kernels/firmware/firmware.h"
 #include "ops/elementwise.h"
@@ -28,7 +29,14 @@ enum {
     XOR,
     MAX,
     MIN,
-    MEAN
+    MEAN,
+    BIT_AND,
+    BIT_OR,
+    BIT_XOR,
+    BIT_NOT,
+    SHIFT,
+    IS_NAN,
+    IS_INFINITY
 };
 
 static const struct {
@@ -50,13 +58,24 @@ static const struct {
                  [XOR] = {NULL, "tinyort_whole_xor"},
                  [MAX] = {"tinyort_max", "tinyort_whole_max"},
                  [MIN] = {"tinyort_min", "tinyort_whole_min"},
-                 [MEAN] = {"tinyort_add", NULL}};
+                 [MEAN] = {"tinyort_add", NULL},
+                 [BIT_AND] = {NULL, "tinyort_whole_bit_and"},
+                 [BIT_OR] = {NULL, "tinyort_whole_bit_or"},
+                 [BIT_XOR] = {NULL, "tinyort_whole_bit_xor"},
+                 [BIT_NOT] = {NULL, "tinyort_whole_bit_not"},
+                 [SHIFT] = {NULL, "tinyort_whole_shift_right"},
+                 [IS_NAN] = {"tinyort_is_nan", NULL},
+                 [IS_INFINITY] = {"tinyort_is_infinity", NULL}};
 
 /* The name of the function, of operands of this type; NULL: there is none. */
 static const char *name_of(const tort_kernel *kernel, tort_type type, const void *params) {
     const tort_modulo *p = params;
     const bool floats = type == TORT_FLOAT;
+    const tort_infinities *infinities = params;
     if (kernel->variant == MOD && p->c_like) return floats ? "tinyort_fmod" : "tinyort_whole_fmod";
+    if (kernel->variant == SHIFT && ((const tort_shift *)params)->left && !floats) return "tinyort_whole_shift_left";
+    if (kernel->variant == IS_INFINITY && floats && !infinities->positive) return "tinyort_is_negative_infinity";
+    if (kernel->variant == IS_INFINITY && floats && !infinities->negative) return "tinyort_is_positive_infinity";
     return floats ? functions[kernel->variant].floats : functions[kernel->variant].whole;
 }
 
@@ -91,6 +110,18 @@ static tort_status run_zip(const tort_call *call) {
     return run_one(call, &call->inputs[0], &b);
 }
 
+/* Of one operand, which stands for both. */
+static tort_status run_alone(const tort_call *call) {
+    return run_one(call, &call->inputs[0], &call->inputs[0]);
+}
+
+static tort_verdict claim_alone(const tort_target *target, const tort_node_view *node) {
+    const tort_infinities *p = node->params;
+    if (node->kernel->variant == IS_INFINITY && !p->positive && !p->negative)
+        return tort_no(TORT_NO_ATTR, "replace it by false", "detects no infinity");
+    return claim_zip(target, node);
+}
+
 /* ---- Sum, Mean, Max, Min ----------------------------------------------------------------------------------------- */
 
 static tort_verdict claim_variadic(const tort_target *target, const tort_node_view *node) {
@@ -117,14 +148,31 @@ static tort_status run_variadic(const tort_call *call) {
     }
 
 const tort_kernel tort_firmware_zip[] = {
-    ROW("Add", zip, ADD),         ROW("Sub", zip, SUB),
-    ROW("Mul", zip, MUL),         ROW("Div", zip, DIV),
-    ROW("Pow", zip, POW),         ROW("PRelu", zip, PRELU),
-    ROW("Mod", zip, MOD),         ROW("Equal", zip, EQUAL),
-    ROW("Less", zip, LESS),       ROW("LessOrEqual", zip, LESS_EQUAL),
-    ROW("Greater", zip, GREATER), ROW("GreaterOrEqual", zip, GREATER_EQUAL),
-    ROW("And", zip, AND),         ROW("Or", zip, OR),
-    ROW("Xor", zip, XOR),         ROW("Sum", variadic, ADD),
-    ROW("Mean", variadic, MEAN),  ROW("Max", variadic, MAX),
-    ROW("Min", variadic, MIN),    {.op = NULL},
+    ROW("Add", zip, ADD),
+    ROW("Sub", zip, SUB),
+    ROW("Mul", zip, MUL),
+    ROW("Div", zip, DIV),
+    ROW("Pow", zip, POW),
+    ROW("PRelu", zip, PRELU),
+    ROW("Mod", zip, MOD),
+    ROW("Equal", zip, EQUAL),
+    ROW("Less", zip, LESS),
+    ROW("LessOrEqual", zip, LESS_EQUAL),
+    ROW("Greater", zip, GREATER),
+    ROW("GreaterOrEqual", zip, GREATER_EQUAL),
+    ROW("And", zip, AND),
+    ROW("Or", zip, OR),
+    ROW("Xor", zip, XOR),
+    ROW("Sum", variadic, ADD),
+    ROW("Mean", variadic, MEAN),
+    ROW("Max", variadic, MAX),
+    ROW("Min", variadic, MIN),
+    ROW("BitwiseAnd", zip, BIT_AND),
+    ROW("BitwiseOr", zip, BIT_OR),
+    ROW("BitwiseXor", zip, BIT_XOR),
+    ROW("BitwiseNot", alone, BIT_NOT),
+    ROW("BitShift", zip, SHIFT),
+    ROW("IsNaN", alone, IS_NAN),
+    ROW("IsInf", alone, IS_INFINITY),
+    {.op = NULL},
 };

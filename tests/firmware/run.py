@@ -248,7 +248,10 @@ def moves(path):
         ("Pad", "i,picked_pads", {"mode": "edge"}),
         ("Gather", "x,picked", {"axis": 1}),
         ("Gather", "i,narrow", {"axis": 1}),
+        ("GatherElements", "x,elements", {"axis": 2}),
+        ("GatherElements", "i,narrow_elements", {"axis": 1}),
         ("Where", "b,row,i", {}),
+        ("CastLike", "x,row", {}),
         ("Cast", "x", {"to": TensorProto.INT32}),
         ("Cast", "x", {"to": TensorProto.FLOAT}),
         ("Cast", "x", {"to": TensorProto.BOOL}),
@@ -258,6 +261,7 @@ def moves(path):
         ("Not", "b", {}),
         ("Dropout", "x", {"outputs": 2}),
     ]
+    weights += [constant("elements", np.arange(24).reshape(2, 1, 4, 3) % 8 - 4), constant("narrow_elements", [[3], [-4], [1]], np.int32)]
     weights += [constant("picked_pads", [1, 0, 2, 1]), constant("row", [[5, 6, 7, 8]])]
     return family(path, steps, [floats("x", [2, 3, 4, 5]), floats("d", [1, 8, 2, 4]), whole("i", [3, 4]), whole("b", [3, 4], TensorProto.BOOL)], weights)
 
@@ -276,8 +280,11 @@ def pairs(path):
     ops = ["Pow", "Mod", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"]
     steps = [("Add", "x,y", {}), ("Div", "y,x", {})] + [(op, "x,y", {"fmod": 1} if op == "Mod" else {}) for op in ops]
     steps += [(op, "i,j", {}) for op in ("Add", "Sub", "Mul", "Div", "Mod", "Equal", "Less", "Greater", "Max")] + [(op, "a,b", {}) for op in ("And", "Or", "Xor")]
+    steps += [(op, "i,j", {}) for op in ("BitwiseAnd", "BitwiseOr", "BitwiseXor")] + [("BitwiseNot", "i", {}), ("BitShift", "u,v", {"direction": "LEFT"}), ("BitShift", "u,v", {"direction": "RIGHT"})]
+    steps += [("IsNaN", "x", {}), ("IsInf", "x", {"detect_negative": 0}), ("IsInf", "x", {})]
     steps += [(op, "x,y,z", {}) for op in ("Sum", "Mean", "Max", "Min")] + [("Pow", "x,two", {}), ("Pow", "s,half", {}), ("PRelu", "x,slope", {})]
     inputs = [floats("x", [2, 1, 3, 2, 4]), floats("y", [4, 1, 2, 1]), floats("z", [1]), floats("s", [9]), whole("i", [3, 4]), whole("j", [4]), whole("a", [3, 4], TensorProto.BOOL), whole("b", [4], TensorProto.BOOL)]
+    inputs += [whole("u", [3, 4], TensorProto.UINT8), whole("v", [4], TensorProto.UINT8)]
     return family(path, steps, inputs, [constant("two", 2, np.float32), constant("half", 0.3, np.float32), constant("slope", [[0.1], [0.2]], np.float32)])
 
 

@@ -280,6 +280,27 @@ static float tinyort_mod(float a, float b) {
     return (rest < 0.0f) != (b < 0.0f) ? rest + b : rest;
 }
 
+/* Of a alone, as are the infinities. */
+static float tinyort_is_nan(float a, float b) {
+    (void)b;
+    return a != a ? 1.0f : 0.0f;
+}
+
+static float tinyort_is_positive_infinity(float a, float b) {
+    (void)b;
+    return a > 3.40282347e38f ? 1.0f : 0.0f;
+}
+
+static float tinyort_is_negative_infinity(float a, float b) {
+    (void)b;
+    return a < -3.40282347e38f ? 1.0f : 0.0f;
+}
+
+static float tinyort_is_infinity(float a, float b) {
+    (void)b;
+    return a > 3.40282347e38f || a < -3.40282347e38f ? 1.0f : 0.0f;
+}
+
 static float tinyort_equal(float a, float b) {
     return a == b ? 1.0f : 0.0f;
 }
@@ -423,6 +444,33 @@ static int64_t tinyort_whole_or(int64_t a, int64_t b) {
 
 static int64_t tinyort_whole_xor(int64_t a, int64_t b) {
     return (a != 0) != (b != 0);
+}
+
+static int64_t tinyort_whole_bit_and(int64_t a, int64_t b) {
+    return a & b;
+}
+
+static int64_t tinyort_whole_bit_or(int64_t a, int64_t b) {
+    return a | b;
+}
+
+static int64_t tinyort_whole_bit_xor(int64_t a, int64_t b) {
+    return a ^ b;
+}
+
+/* Of a alone. */
+static int64_t tinyort_whole_bit_not(int64_t a, int64_t b) {
+    (void)b;
+    return ~a;
+}
+
+/* By the width of the type and more, and by less than 0: 0, and -1 of a negative number that is shifted right. */
+static int64_t tinyort_whole_shift_left(int64_t a, int64_t b) {
+    return b < 0 || b > 63 ? 0 : (int64_t)((uint64_t)a << b);
+}
+
+static int64_t tinyort_whole_shift_right(int64_t a, int64_t b) {
+    return a >> (b < 0 || b > 63 ? 63 : b);
 }
 
 #endif
