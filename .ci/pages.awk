@@ -58,12 +58,12 @@ command && /^In the environment/ { heading = "environment"; next }
 heading == "providers" {
     option[++provider_options] = $1 ":" $2
     help = $0
-    sub(/^ +[a-z]+ +[^ ]+ +/, "", help)
+    sub(/^ +[a-z-]+ +[^ ]+ +/, "", help)
     option_help[provider_options] = help
     if (!(("" $1) in known)) providers = providers (providers ? "|" : "") $1
     known[$1] = 1
 }
-heading == "environment" { variable = $1; variable_help = $0; sub(/^ +[^ ]+ +/, "", variable_help) }
+heading == "environment" { variable[++variables] = $1; help = $0; sub(/^ +[^ ]+ +/, "", help); variable_help[variables] = help }
 command && /^[A-Z]/ && NR > 2 { heading = $0 }
 command && /^  --/ {
     match($0, /^  --[a-z-]+/)
@@ -125,9 +125,12 @@ function print_man(   i, part) {
         print roff(option_help[i])
     }
     print ".SH ENVIRONMENT"
-    split(variable, part, "=")
-    tag(part[1] "=", "", part[2])
-    print roff(variable_help) "\n.SH EXIT STATUS"
+    for (i = 1; i <= variables; i++) {
+        split(variable[i], part, "=")
+        tag(part[1] "=", "", part[2])
+        print roff(variable_help[i])
+    }
+    print ".SH EXIT STATUS"
     print_lines(status)
     print ".SH EXAMPLES\n.nf"
     print_lines(examples)

@@ -1,7 +1,8 @@
-/* elements.c - Relu, Clip, Softmax, and pairs of operands that broadcast. */
+/* elements.c - Relu, Clip, Softmax and its like, and pairs of operands that broadcast. */
 #include "ops/activation.h"
 #include "kernels/firmware/code/bound.h"
 #include "kernels/firmware/code/clip.h"
+#include "kernels/firmware/code/hardmax.h"
 #include "kernels/firmware/code/log_softmax.h"
 #include "kernels/firmware/code/pair.h"
 #include "kernels/firmware/code/softmax.h"
@@ -62,6 +63,12 @@ static tort_status run_log_softmax(const tort_call *call) {
     return TORT_FIRMWARE_CALL(call, tinyort_log_softmax, &shape, call->inputs[0].data, call->outputs[0].data);
 }
 
+static tort_status run_hardmax(const tort_call *call) {
+    const tort_softmax_params *p = call->params;
+    const tinyort_hardmax_shape shape = {(int32_t)p->outer, (int32_t)p->length, (int32_t)p->inner};
+    return TORT_FIRMWARE_CALL(call, tinyort_hardmax, &shape, call->inputs[0].data, call->outputs[0].data);
+}
+
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 #define PAIR(op_, variant_)                                                                                            \
@@ -82,5 +89,6 @@ const tort_kernel tort_firmware_elements[] = {
     {"", "Softmax", "softmax", .claim = tort_firmware_claim_float, .run = run_softmax, .emit = tort_firmware_emit},
     {"", "LogSoftmax", "log_softmax", .claim = tort_firmware_claim_float, .run = run_log_softmax,
      .emit = tort_firmware_emit},
+    {"", "Hardmax", "hardmax", .claim = tort_firmware_claim_float, .run = run_hardmax, .emit = tort_firmware_emit},
     {.op = NULL},
 };

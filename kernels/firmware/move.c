@@ -5,6 +5,7 @@
 #include "kernels/firmware/code/gather_elements.h"
 #include "kernels/firmware/code/move.h"
 #include "kernels/firmware/code/pad.h"
+#include "kernels/firmware/code/trilu.h"
 #include "kernels/firmware/code/where.h"
 #include "kernels/firmware/firmware.h"
 #include "ops/broadcast.h"
@@ -14,6 +15,7 @@
 #include "ops/gather.h"
 #include "ops/index.h"
 #include "ops/pad.h"
+#include "ops/select.h"
 #include "ops/strided.h"
 
 enum { AXES = 8 };
@@ -168,6 +170,19 @@ static tort_status run_where(const tort_call *call) {
     return TORT_FIRMWARE_CALL(call, tinyort_where, &shape, in[0].data, in[1].data, in[2].data, call->outputs[0].data);
 }
 
+/* ---- Trilu ------------------------------------------------------------------------------------------------------- */
+
+static tort_status run_trilu(const tort_call *call) {
+    const tort_trilu_params *p = call->params;
+    const tort_tensor *x = &call->inputs[0];
+    const int32_t rows = (int32_t)x->dims[x->rank - 2], columns = (int32_t)x->dims[x->rank - 1];
+    const int32_t area = rows * columns;
+    const tinyort_trilu_shape shape = {element_bytes_of(x->type), area ? (int32_t)tort_count(x) / area : 0, rows,
+                                       columns, p->upper};
+    return TORT_FIRMWARE_CALL(call, tinyort_trilu, &shape, x->data, tort_firmware_input(call, 1),
+                              call->outputs[0].data);
+}
+
 /* ---- Cast -------------------------------------------------------------------------------------------------------- */
 
 int32_t tort_firmware_number_type(tort_type type) {
@@ -266,6 +281,7 @@ const tort_kernel tort_firmware_move[] = {
     {"", "Gather", "gather", .claim = claim_bytes, .run = run_gather, .emit = tort_firmware_emit},
     {"", "GatherElements", "gather_elements", .claim = claim_bytes, .run = run_gather_elements,
      .emit = tort_firmware_emit},
+    {"", "Trilu", "trilu", .claim = claim_bytes, .run = run_trilu, .emit = tort_firmware_emit},
     {"", "Where", "where", .claim = claim_bytes, .run = run_where, .emit = tort_firmware_emit},
     {"", "Cast", "cast", .claim = claim_cast, .run = run_cast, .emit = tort_firmware_emit},
     {"", "CastLike", "cast", .claim = claim_cast, .run = run_cast, .emit = tort_firmware_emit},

@@ -250,6 +250,9 @@ def moves(path):
         ("Gather", "i,narrow", {"axis": 1}),
         ("GatherElements", "x,elements", {"axis": 2}),
         ("GatherElements", "i,narrow_elements", {"axis": 1}),
+        ("Trilu", "x", {}),
+        ("Trilu", "i,one", {"upper": 0}),
+        ("Trilu", "x,one", {"upper": 1}),
         ("Where", "b,row,i", {}),
         ("CastLike", "x,row", {}),
         ("Cast", "x", {"to": TensorProto.INT32}),
@@ -261,6 +264,7 @@ def moves(path):
         ("Not", "b", {}),
         ("Dropout", "x", {"outputs": 2}),
     ]
+    weights += [constant("one", 1)]
     weights += [constant("elements", np.arange(24).reshape(2, 1, 4, 3) % 8 - 4), constant("narrow_elements", [[3], [-4], [1]], np.int32)]
     weights += [constant("picked_pads", [1, 0, 2, 1]), constant("row", [[5, 6, 7, 8]])]
     return family(path, steps, [floats("x", [2, 3, 4, 5]), floats("d", [1, 8, 2, 4]), whole("i", [3, 4]), whole("b", [3, 4], TensorProto.BOOL)], weights)
@@ -270,7 +274,7 @@ def maps(path):
     """Every function of one float, and fused activations."""
     rng = np.random.default_rng(7)
     plain = ["Exp", "Log", "Tanh", "Sigmoid", "Erf", "Softplus", "Softsign", "Mish", "Gelu", "HardSwish", "Neg", "Abs", "Reciprocal", "Sqrt", "Floor", "Ceil", "Round", "Sign", "Sin", "Cos", "Tan"]
-    plain += ["HardSigmoid", "LeakyRelu", "Elu", "Selu", "Celu", "ThresholdedRelu", "LogSoftmax"]
+    plain += ["HardSigmoid", "LeakyRelu", "Elu", "Selu", "Celu", "ThresholdedRelu", "LogSoftmax", "Hardmax"]
     steps = [(op, "x", {}) for op in plain] + [("Gelu", "x", {"approximate": "tanh"}), ("Elu", "x", {"alpha": 0.3}), ("Shrink", "x", {"lambd": 0.2, "bias": 0.1})]
     return family(path, steps, [floats("x", [3, 70])])
 
@@ -516,8 +520,8 @@ def check_refusal(tally, tinyort, model, status, said, out, *arguments):
 def check_refusals(tally, tinyort, folder):
     x, y = floats("x", [1, 4]), floats("y", [1, 4])
     out = folder / "refused"
-    refused_node = save_model(folder / "refused_node.onnx", [helper.make_node("Relu", ["x"], ["h"], "before"), helper.make_node("Hardmax", ["h"], ["y"], "wave")], [x], [y])
-    check_refusal(tally, tinyort, refused_node, 4, ["wave", "Hardmax", "(tinyort plan --ep firmware shows all)"], out)
+    refused_node = save_model(folder / "refused_node.onnx", [helper.make_node("Relu", ["x"], ["h"], "before"), helper.make_node("Sinh", ["h"], ["y"], "wave")], [x], [y])
+    check_refusal(tally, tinyort, refused_node, 4, ["wave", "Sinh", "(tinyort plan --ep firmware shows all)"], out)
     cube = save_model(folder / "cube.onnx", [helper.make_node("GlobalAveragePool", ["x"], ["y"], "cube")], [floats("x", [1, 1, 2, 2, 2, 2])], [floats("y", None)])
     check_refusal(tally, tinyort, cube, 4, ["cube", "GlobalAveragePool", "spatial axes"], out)
     words = helper.make_tensor_value_info("i", TensorProto.STRING, [4])
