@@ -4,6 +4,7 @@
 #include "kernels/firmware/code/gather.h"
 #include "kernels/firmware/code/gather_elements.h"
 #include "kernels/firmware/code/move.h"
+#include "kernels/firmware/code/one_hot.h"
 #include "kernels/firmware/code/pad.h"
 #include "kernels/firmware/code/trilu.h"
 #include "kernels/firmware/code/where.h"
@@ -13,6 +14,7 @@
 #include "ops/constant.h"
 #include "ops/dropout.h"
 #include "ops/gather.h"
+#include "ops/generate.h"
 #include "ops/index.h"
 #include "ops/pad.h"
 #include "ops/select.h"
@@ -235,6 +237,26 @@ static tort_status run_fill(const tort_call *call) {
     return TORT_FIRMWARE_CALL(call, tinyort_fill, &shape, y->data);
 }
 
+/* ---- OneHot ------------------------------------------------------------------------------------------------------ */
+
+static tort_verdict claim_one_hot(const tort_target *target, const tort_node_view *node) {
+    (void)target;
+    if (tort_firmware_number_type(node->inputs[0].type) < 0)
+        return tort_no(TORT_NO_TYPE, "cast it to int64", "input 0 is %s, indices are integers of up to 64 bits",
+                       tort_type_name(node->inputs[0].type));
+    return claim_type(node->inputs[2].type, "input", 2);
+}
+
+static tort_status run_one_hot(const tort_call *call) {
+    const int32_t axis = ((const tort_one_hot_params *)call->params)->axis;
+    const tort_tensor *indices = &call->inputs[0], *y = &call->outputs[0];
+    tinyort_one_hot_shape shape = {element_bytes_of(y->type), tort_firmware_number_type(indices->type), 1,
+                                   (int32_t)y->dims[axis], 1};
+    for (int32_t i = 0; i < y->rank; i++)
+        if (i != axis) *(i < axis ? &shape.outer : &shape.inner) *= (int32_t)y->dims[i];
+    return TORT_FIRMWARE_CALL(call, tinyort_one_hot, &shape, indices->data, call->inputs[2].data, y->data);
+}
+
 /* ---- Dropout ----------------------------------------------------------------------------------------------------- */
 
 static tort_verdict claim_dropout(const tort_target *target, const tort_node_view *node) {
@@ -281,6 +303,7 @@ const tort_kernel tort_firmware_move[] = {
     {"", "Gather", "gather", .claim = claim_bytes, .run = run_gather, .emit = tort_firmware_emit},
     {"", "GatherElements", "gather_elements", .claim = claim_bytes, .run = run_gather_elements,
      .emit = tort_firmware_emit},
+    {"", "OneHot", "one_hot", .claim = claim_one_hot, .run = run_one_hot, .emit = tort_firmware_emit},
     {"", "Trilu", "trilu", .claim = claim_bytes, .run = run_trilu, .emit = tort_firmware_emit},
     {"", "Where", "where", .claim = claim_bytes, .run = run_where, .emit = tort_firmware_emit},
     {"", "Cast", "cast", .claim = claim_cast, .run = run_cast, .emit = tort_firmware_emit},

@@ -250,6 +250,8 @@ def moves(path):
         ("Gather", "i,narrow", {"axis": 1}),
         ("GatherElements", "x,elements", {"axis": 2}),
         ("GatherElements", "i,narrow_elements", {"axis": 1}),
+        ("OneHot", "i,seven_whole,off_on", {}),
+        ("OneHot", "picked,seven_whole,off_on", {"axis": 0}),
         ("Trilu", "x", {}),
         ("Trilu", "i,one", {"upper": 0}),
         ("Trilu", "x,one", {"upper": 1}),
@@ -264,7 +266,7 @@ def moves(path):
         ("Not", "b", {}),
         ("Dropout", "x", {"outputs": 2}),
     ]
-    weights += [constant("one", 1)]
+    weights += [constant("one", 1), constant("seven_whole", 7), constant("off_on", [-1.5, 2.5], np.float32)]
     weights += [constant("elements", np.arange(24).reshape(2, 1, 4, 3) % 8 - 4), constant("narrow_elements", [[3], [-4], [1]], np.int32)]
     weights += [constant("picked_pads", [1, 0, 2, 1]), constant("row", [[5, 6, 7, 8]])]
     return family(path, steps, [floats("x", [2, 3, 4, 5]), floats("d", [1, 8, 2, 4]), whole("i", [3, 4]), whole("b", [3, 4], TensorProto.BOOL)], weights)
