@@ -110,7 +110,7 @@ static tort_status run_zip(const tort_call *call) {
     return run_one(call, &call->inputs[0], &b);
 }
 
-/* Of one operand, which stands for both. */
+/* One operand, which stands for both. */
 static tort_status run_alone(const tort_call *call) {
     return run_one(call, &call->inputs[0], &call->inputs[0]);
 }

@@ -1,7 +1,7 @@
 /* choose.c - asks the plugin which nodes it would fuse (host.h, tort_engine.choose). */
 #include "kernels/plugin/host.h"
 
-/* What GetCapability fills. */
+/* Nodes that GetCapability names, in groups. */
 struct ort_support {
     tort_host *host;
     const ort_graph *graph;

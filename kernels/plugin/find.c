@@ -70,7 +70,7 @@ static void go_up(char *path) {
     if (last) *last = 0;
 }
 
-/* What pip installs for one user. */
+/* Packages that pip has installed for one user. */
 static bool look_at_home(const search *s) {
     char prefix[PATH_MAX];
     const char *home = getenv("HOME");

@@ -90,7 +90,7 @@ static tort_status read_node(ort_graph *graph, int32_t i, tort_error *error) {
     return status;
 }
 
-/* Of each array one more than there is, as no array of no bytes is allocated. */
+/* Arrays have one element more than is used, as none of no bytes is allocated. */
 tort_status tort_host_read_graph(tort_host *host, const tort_env *env, const tort_node_view *node, ort_graph *graph,
                                  tort_error *error) {
     const tort_segment_view *s = node->segment;

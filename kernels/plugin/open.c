@@ -59,9 +59,8 @@ static void *open_once(const char *path, bool *others) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     *others = library && !is_ours(library);
     if (!library) library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library && !*others && !is_ours(library)) {
-        if (ours.count < sizeof ours.libraries / sizeof *ours.libraries) ours.libraries[ours.count++] = library;
-    }
+    const bool room = ours.count < sizeof ours.libraries / sizeof *ours.libraries;
+    if (library && !*others && !is_ours(library) && room) ours.libraries[ours.count++] = library;
     pthread_mutex_unlock(&ours.lock);
     return *others ? NULL : library;
 }
@@ -194,7 +193,7 @@ static bool is_own_option(const char *key) {
     return !strcmp(key, "library") || !strcmp(key, "device");
 }
 
-/* As ONNX Runtime does it: an option KEY of a provider is an entry "ep.NAME.KEY" of the session, NAME in small
+/* Options as ONNX Runtime has them: KEY of a provider is an entry "ep.NAME.KEY" of the session, NAME in small
  * letters. The user's come after those that the device has by default. */
 static void set_options(tort_host *host, const tort_provider_config *config) {
     const ort_pairs *own = &host->device->options;

@@ -49,29 +49,23 @@ static bool takes_channels_first(const tort_node_view *node) {
     return !strcmp(tort_attr_string(node, "mode"), "CRD");
 }
 
-static bool is_before_7(const tort_node_view *node) {
-    return node->opset < 7;
-}
-
-static bool is_before_20(const tort_node_view *node) {
-    return node->opset < 20;
-}
-
 static const struct {
-    const char *op; /* "*": any */
-    bool (*is)(const tort_node_view *node);
+    const char *op;                         /* "*": any */
+    bool (*is)(const tort_node_view *node); /* NULL: all of them */
+    int32_t before;                         /* opset; 0: in all */
     tort_verdict_code code;
     const char *why;
 } rules[] = {
-    {"*", has_double, TORT_NO_TYPE, "it computes double as float32"},
-    {"*", has_small_float, TORT_NO_TYPE, "its floats of 4 and 8 bits do not saturate"},
-    {"BatchNormalization", is_before_7, TORT_NO_OPSET, "before opset 7 it takes it for one in training"},
-    {"BitShift", shifts_signed, TORT_NO_TYPE, "it shifts negative numbers, and by a whole width, otherwise than ONNX"},
-    {"DFT", is_before_20, TORT_NO_OPSET, "it makes another shape of it before opset 20"},
-    {"Einsum", makes_scalar, TORT_NO_SHAPE, "it leaves a scalar unwritten"},
-    {"LSTM", has_peepholes, TORT_NO_ATTR, "it leaves out peepholes"},
-    {"RoiAlign", pools_by_max, TORT_NO_ATTR, "its mode max is not ONNX's"},
-    {"SpaceToDepth", takes_channels_first, TORT_NO_ATTR, "it does not know mode CRD"},
+    {"*", has_double, 0, TORT_NO_TYPE, "it computes double as float32"},
+    {"*", has_small_float, 0, TORT_NO_TYPE, "its floats of 4 and 8 bits do not saturate"},
+    {"BatchNormalization", NULL, 7, TORT_NO_OPSET, "before opset 7 it takes it for one in training"},
+    {"BitShift", shifts_signed, 0, TORT_NO_TYPE,
+     "it shifts negative numbers, and by a whole width, otherwise than ONNX"},
+    {"DFT", NULL, 20, TORT_NO_OPSET, "it makes another shape of it before opset 20"},
+    {"Einsum", makes_scalar, 0, TORT_NO_SHAPE, "it leaves a scalar unwritten"},
+    {"LSTM", has_peepholes, 0, TORT_NO_ATTR, "it leaves out peepholes"},
+    {"RoiAlign", pools_by_max, 0, TORT_NO_ATTR, "its mode max is not ONNX's"},
+    {"SpaceToDepth", takes_channels_first, 0, TORT_NO_ATTR, "it does not know mode CRD"},
 };
 
 /* Attention over a past that grows: with 16 entries and more its fused form (MatMul, Softmax, MatMul) gives other
@@ -87,36 +81,43 @@ tort_verdict tort_host_claim_openvino(const tort_target *target, const tort_node
                        "give openvino:load_config=FILE.json of {\"CPU\": {\"SNIPPETS_MODE\": \"DISABLE\"}}",
                        "OpenVINO is wrong here: attention over a length that grows");
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        const bool its = !strcmp(rules[i].op, "*") || (!strcmp(rules[i].op, node->op->name) && !*node->op->domain);
-        if (its && rules[i].is(node)) return tort_no(rules[i].code, "", "OpenVINO is wrong here: %s", rules[i].why);
+        const bool named = !strcmp(rules[i].op, "*") || (!strcmp(rules[i].op, node->op->name) && !*node->op->domain);
+        const bool its = named && (!rules[i].before || node->opset < rules[i].before);
+        if (its && (!rules[i].is || rules[i].is(node)))
+            return tort_no(rules[i].code, "", "OpenVINO is wrong here: %s", rules[i].why);
     }
     return tort_yes();
 }
 
-/* The option load_config is JSON, or the name of a file of it. */
-static bool config_has(const tort_provider_config *config, const char *key) {
+/* The option load_config: JSON, or the name of a file of it, of which the beginning is read; "" without. */
+static const char *read_config(const tort_provider_config *config, char *text, size_t size) {
     const char *given = tort_provider_option_get(config, "load_config");
-    char text[4096] = "";
     FILE *file = given && *given != '{' ? fopen(given, "r") : NULL;
-    if (file) {
-        text[fread(text, 1, sizeof text - 1, file)] = 0;
-        fclose(file);
-    }
-    return given && strstr(file ? text : given, key);
+    *text = 0;
+    if (!file) return given ? given : text;
+    text[fread(text, 1, size - 1, file)] = 0;
+    fclose(file);
+    return text;
+}
+
+static bool has_bfloat16(void) {
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512bf16");
+#else
+    return false;
+#endif
 }
 
 void tort_host_know_openvino(const tort_provider_config *config, tort_target *target, char *note, size_t size) {
+    char text[4096];
+    const char *json = read_config(config, text, sizeof text);
     const size_t used = strlen(note);
     target->facts[TORT_HOST_OPENVINO] = 1;
-    target->facts[TORT_HOST_SNIPPETS] = config_has(config, "SNIPPETS_MODE");
-#ifdef __x86_64__
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512bf16") && !config_has(config, "INFERENCE_PRECISION_HINT"))
+    target->facts[TORT_HOST_SNIPPETS] = strstr(json, "SNIPPETS_MODE") != NULL;
+    if (has_bfloat16() && !strstr(json, "INFERENCE_PRECISION_HINT"))
         snprintf(note + used, size - used,
                  "%sit computes in bfloat16 here, in float32 with load_config=FILE.json of {\"CPU\": "
                  "{\"INFERENCE_PRECISION_HINT\": \"f32\"}}",
                  used ? "; " : "");
-#else
-    (void)used, (void)size;
-#endif
 }

@@ -57,7 +57,8 @@ const char *tort_host_build_text(void) {
     return "tinyort";
 }
 
-/* Of a thread that calls CreateEpFactories: a plugin that is given no table may not say why it fails. */
+/* The newest version that this thread was asked for in CreateEpFactories: a plugin that is given no table may not say
+ * why it fails. */
 static _Thread_local uint32_t newest;
 
 uint32_t tort_host_newest_asked(bool reset) {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of one call of tort_session_create; its members are compiling.c's. */
+/* State of one call of tort_session_create; its members are compiling.c's. */
 typedef struct cli_compiling {
     pthread_mutex_t lock;
     pthread_cond_t ended;

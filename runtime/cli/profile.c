@@ -40,17 +40,18 @@ static const char *path_of_node(const cli_profile *profile, int32_t node) {
     return unit < 0 ? "" : profile->units[unit].path;
 }
 
+static bool is_part(const cli_profile *profile, int32_t unit, int32_t node) {
+    return unit < profile->unit_count && profile->units[unit].what == TORT_PROFILED_PART &&
+           profile->units[unit].node == node;
+}
+
 /* The unit of a part of a segment. All parts of one are told in a row, so that their units follow each other; an engine
  * that tells more of them in a later run has these counted with the first. */
 static int32_t part_of(cli_profile *profile, const tort_profile_step *step) {
     const size_t place = place_of(profile, TORT_PROFILED_PART, step->node);
     const int32_t first = profile->unit_of[place], its = first + step->part;
-    const cli_profile_unit *last = profile->unit_count ? &profile->units[profile->unit_count - 1] : NULL;
-    const bool grows = first < 0 || (its == profile->unit_count && last->what == TORT_PROFILED_PART);
-    if (!grows) {
-        const cli_profile_unit *known = its < profile->unit_count ? &profile->units[its] : NULL;
-        return known && known->what == TORT_PROFILED_PART && known->node == step->node ? its : first;
-    }
+    if (first >= 0 && is_part(profile, its, step->node)) return its;
+    if (first >= 0 && its != profile->unit_count) return first;
     cli_profile_unit *unit = add_unit(profile, TORT_PROFILED_PART, step->node);
     unit->path = cli_copy_text(step->part_name, strlen(step->part_name));
     unit->op = cli_copy_text(step->part_op, strlen(step->part_op));

@@ -119,8 +119,7 @@ typedef struct tort_segment_view {
     int32_t max_count;
 } tort_segment_view;
 
-/* ---- engines: providers whose device chooses nodes, and compiles them ahead of runs -------------------------------
- */
+/* ---- engines: devices that choose nodes and compile them ahead of runs ------------------------------------------- */
 
 /* Arguments and results of choose: all nodes of one graph that a row of the provider claimed for segments. */
 typedef struct tort_choice {
@@ -158,8 +157,8 @@ typedef struct tort_engine_time {
     uint64_t ns;
 } tort_engine_time;
 
-/* What the device of a provider does, beside the row tort_provider.segments; on an opened device, on one thread at a
- * time unless said otherwise. Contents of constants are only lent. */
+/* Functions of an opened device, beside the row tort_provider.segments; called by one thread at a time unless said
+ * otherwise. Contents of constants are only lent. */
 typedef struct tort_engine {
     /* NULL: all of them, in one group. An error is a provider that fails, not one that declines. */
     tort_status (*choose)(tort_choice *choice);

@@ -14,7 +14,6 @@ import time
 
 import numpy as np
 
-SIZES = {}  # of dimensions by name, by the option --size
 TYPES = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": np.bool_, "tensor(float16)": np.float16}
 
 
@@ -38,11 +37,11 @@ def open_own(path, options):
     return session, ", ".join(f"{placed[name]} {name}" for name in ("openvino", "cpu", "host") if placed.get(name))
 
 
-def made_up(session):
+def made_up(session, sizes):
     random = np.random.default_rng(1)
     inputs = {}
     for port in session.get_inputs():
-        shape = [d if isinstance(d, int) and d > 0 else SIZES.get(d, 1) for d in port.shape]
+        shape = [d if isinstance(d, int) and d > 0 else sizes.get(d, 1) for d in port.shape]
         kind = TYPES[port.type]
         inputs[port.name] = random.random(shape).astype(kind) if kind in (np.float32, np.float16) else np.ones(shape, kind)
     return inputs
@@ -50,10 +49,9 @@ def made_up(session):
 
 def serve(pipe, own, path, options, sizes):
     """A side: says what it is and its results, then runs each time that it is told to, and answers with the seconds."""
-    SIZES.update(sizes)
     try:
         session, words = (open_own if own else open_peer)(path, options)
-        inputs = made_up(session)
+        inputs = made_up(session, sizes)
         pipe.send((words, session.run(None, inputs)))
     except Exception as error:  # noqa: BLE001 - whatever it is, the table shows it
         pipe.send((f"{type(error).__name__}: {error}"[:100], None))

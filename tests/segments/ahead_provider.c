@@ -83,8 +83,7 @@ typedef struct instruction {
 
 /* One block, so that it can be stored as it is: instructions, then the constants. */
 typedef struct program {
-    size_t bytes;  /* of all of it */
-    uint64_t hash; /* of the nodes that it was made of, with their constants */
+    size_t bytes; /* of all of it */
     int64_t version;
     int32_t count, inside; /* instructions, and values that only the segment has */
     instruction code[];
@@ -114,14 +113,6 @@ static int32_t lay_out(const tort_segment_view *s, place *places, int32_t *insid
     return floats;
 }
 
-/* FNV-1a, which is enough to tell one model from another by mistake. */
-static uint64_t hash_of(const program *made) {
-    const unsigned char *byte = (const unsigned char *)made->code, *end = (const unsigned char *)made + made->bytes;
-    uint64_t hash = 0xcbf29ce484222325;
-    while (byte < end) hash = (hash ^ *byte++) * 0x100000001b3;
-    return hash;
-}
-
 static void translate(const tort_segment_view *s, const place *places, program *made) {
     float *floats = (float *)(void *)(made->code + made->count);
     for (int32_t i = 0; i < s->node_count; i++) {
@@ -135,7 +126,6 @@ static void translate(const tort_segment_view *s, const place *places, program *
     }
     for (int32_t v = s->input_count; v < s->input_count + s->constant_count; v++)
         memcpy(floats + places[v].at, s->values[v].data, (size_t)places[v].count * sizeof(float));
-    made->hash = hash_of(made);
 }
 
 /* Elements of the largest value; 0: some size has no upper bound. */

@@ -280,7 +280,7 @@ static float tinyort_mod(float a, float b) {
     return (rest < 0.0f) != (b < 0.0f) ? rest + b : rest;
 }
 
-/* Of a alone, as are the infinities. */
+/* One operand, a; the infinities below likewise. */
 static float tinyort_is_nan(float a, float b) {
     (void)b;
     return a != a ? 1.0f : 0.0f;
@@ -458,7 +458,7 @@ static int64_t tinyort_whole_bit_xor(int64_t a, int64_t b) {
     return a ^ b;
 }
 
-/* Of a alone. */
+/* One operand, a. */
 static int64_t tinyort_whole_bit_not(int64_t a, int64_t b) {
     (void)b;
     return ~a;

@@ -1,9 +1,10 @@
 /* gather.h - picks slices of `slice` bytes by index: x is (outer, size, slice), y is (outer, count, slice). Indices are
- * int32_t if narrow, otherwise int64_t; a negative one counts from the end, one that is out of range is clamped. */
+ * as tinyort_index reads them. */
 #ifndef TORT_FIRMWARE_CODE_GATHER_H
 #define TORT_FIRMWARE_CODE_GATHER_H
 
-#include <stdint.h>
+#include "kernels/firmware/code/index.h"
+
 #include <string.h>
 
 typedef struct tinyort_gather_shape {
@@ -14,11 +15,8 @@ static void tinyort_gather(const tinyort_gather_shape *s, const void *x, const v
     unsigned char *to = (unsigned char *)y;
     for (int32_t outer = 0; outer < s->outer; outer++)
         for (int32_t i = 0; i < s->count; i++, to += s->slice) {
-            int64_t index = s->narrow ? ((const int32_t *)indices)[i] : ((const int64_t *)indices)[i];
-            if (index < 0) index += s->size;
-            if (index < 0) index = 0;
-            if (index >= s->size) index = s->size - 1;
-            memcpy(to, (const unsigned char *)x + (outer * s->size + (int32_t)index) * s->slice, (size_t)s->slice);
+            const int32_t index = tinyort_index(indices, s->narrow, i, s->size);
+            memcpy(to, (const unsigned char *)x + (outer * s->size + index) * s->slice, (size_t)s->slice);
         }
 }
 

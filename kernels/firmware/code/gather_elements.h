@@ -1,9 +1,10 @@
 /* gather_elements.h - element i of y is that of x at the same place, but for one axis, whose index is element i of
  * `indices`. x has `size` elements along that axis, and steps of xs elements along axes; y has `dims`. Indices are
- * int32_t if narrow, otherwise int64_t; a negative one counts from the end, one that is out of range is clamped. */
+ * as tinyort_index reads them. */
 #ifndef TORT_FIRMWARE_CODE_GATHER_ELEMENTS_H
 #define TORT_FIRMWARE_CODE_GATHER_ELEMENTS_H
 
+#include "kernels/firmware/code/index.h"
 #include "kernels/firmware/code/offset.h"
 
 #include <string.h>
@@ -15,11 +16,8 @@ typedef struct tinyort_gather_elements_shape {
 static void tinyort_gather_elements(const tinyort_gather_elements_shape *s, const void *x, const void *indices,
                                     void *y) {
     for (int32_t i = 0; i < s->count; i++) {
-        int64_t index = s->narrow ? ((const int32_t *)indices)[i] : ((const int64_t *)indices)[i];
-        if (index < 0) index += s->size;
-        if (index < 0) index = 0;
-        if (index >= s->size) index = s->size - 1;
-        const int32_t at = tinyort_offset(i, s->rank, s->dims, s->xs) + (int32_t)index * s->step;
+        const int32_t index = tinyort_index(indices, s->narrow, i, s->size);
+        const int32_t at = tinyort_offset(i, s->rank, s->dims, s->xs) + index * s->step;
         memcpy((unsigned char *)y + i * s->element_bytes, (const unsigned char *)x + at * s->element_bytes,
                (size_t)s->element_bytes);
     }

@@ -12,7 +12,7 @@ struct tort_build {
     const struct tort_refusal *refusals;          /* operators known by name alone; ends with domain NULL */
     const struct tort_provider *const *providers; /* ends with NULL */
     const struct tort_calls *calls;               /* lowered/bodies.h: runs the bodies of control flow */
-    const struct tort_segmenting *segmenting;     /* passes/passes.h: for providers that compile segments */
+    const struct tort_segmenting *segmenting;     /* providers/chain.h: for providers that compile segments */
 };
 
 extern const struct tort_build tort_build;

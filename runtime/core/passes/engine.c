@@ -9,6 +9,7 @@
 
 #include "runtime/core/lowered/constants.h"
 #include "runtime/core/passes/engine.h"
+#include "runtime/core/passes/passes.h"
 #include "runtime/core/providers/link.h"
 
 /* ---- what a device sees of a segment ----------------------------------------------------------------------------- */
@@ -37,7 +38,7 @@ static const tort_engine *engine_of(const tort_link *link) {
 
 /* ---- constants, lent for a call --------------------------------------------------------------------------------- */
 
-/* Loads the first `count` constants of the segment, or as many as can be. */
+/* Loads the constants of the segment; *lent of them, even after an error. */
 static tort_status lend_constants(const tort_lowered *lowered, const tort_segment *segment, tort_unit_view *view,
                                   int32_t *lent, tort_error *error) {
     const int32_t first = segment->node.input_count;
@@ -141,14 +142,6 @@ tort_status tort_engine_compile(const tort_lowered *lowered, tort_link *link, to
         unit->label = tort_arena_format(&session->arena, "%s, %s", unit->kernel->name, compiling.words);
         if (!unit->label) status = tort_out_of_memory(error, 0);
     }
-    if (status || verdict->code != TORT_YES) tort_engine_discard(session, link, unit);
+    if (status || verdict->code != TORT_YES) tort_release_prepared(session, unit);
     return status;
-}
-
-void tort_engine_discard(const tort_session *session, const tort_link *link, tort_unit *unit) {
-    if (!unit->prepared || !unit->kernel->release) return;
-    const int32_t before = tort_link_enter(link);
-    unit->kernel->release(link->device, &session->env, unit->prepared);
-    tort_link_leave(link, before);
-    unit->prepared = NULL;
 }

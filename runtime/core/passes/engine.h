@@ -13,7 +13,5 @@ tort_status tort_engine_choose(const tort_lowered *lowered, tort_link *link, tor
  * engine refuses, and the unit has nothing of it. Without an engine: YES. */
 tort_status tort_engine_compile(const tort_lowered *lowered, tort_link *link, tort_unit_view *view,
                                 const tort_segment *segment, tort_unit *unit, tort_verdict *verdict, tort_error *error);
-/* Releases what was compiled for a unit that is not to be. */
-void tort_engine_discard(const tort_session *session, const tort_link *link, tort_unit *unit);
 
 #endif

@@ -28,11 +28,7 @@ tort_status tort_add_cures(struct tort_candidate *candidate, tort_error *error);
 bool tort_unit_fell_back(const tort_lowered *lowered, int32_t unit, const char *allow);
 /* TORT_E_PLACEMENT names all nodes without a provider. */
 tort_status tort_check_placed(const tort_session *session, tort_error *error);
-/* segment.c: gives segments to providers that compile several nodes into one; reached through tort_build, so that a
- * build without such providers does not link it. With a saved plan its segments are made anew. */
-struct tort_segmenting {
-    tort_status (*segment)(tort_session *session, tort_error *error);
-};
+/* segment.c: gives segments to providers that compile several nodes into one; chain.h has how it is reached. */
 extern const struct tort_segmenting tort_segmenting;
 /* TORT_E_PLACEMENT for a strict session with nodes that fell back, except options.allow. */
 tort_status tort_place_strict(const tort_session *session, tort_error *error);
@@ -56,5 +52,7 @@ tort_status tort_pack_units(tort_lowered *lowered, tort_error *error);
 /* prepare.c: packs weights and uploads constants; frees what a session holds. */
 tort_status tort_prepare_all(tort_session *session, tort_error *error);
 void tort_release_all(tort_session *session);
+/* Releases what a unit's kernel prepared, or an engine compiled for it. */
+void tort_release_prepared(const tort_session *session, tort_unit *unit);
 
 #endif

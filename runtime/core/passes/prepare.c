@@ -147,13 +147,19 @@ tort_status tort_prepare_all(tort_session *session, tort_error *error) {
 
 /* ---- closing a session ------------------------------------------------------------------------------------------- */
 
+void tort_release_prepared(const tort_session *session, tort_unit *unit) {
+    if (!unit->prepared) return;
+    const tort_link *link = &session->chain[unit->provider];
+    const int32_t before = tort_link_enter(link);
+    if (unit->kernel->release) unit->kernel->release(link->device, &session->env, unit->prepared);
+    tort_link_leave(link, before);
+    unit->prepared = NULL;
+}
+
 static void release_unit(tort_session *session, tort_unit *unit) {
     if (!unit->prepared && !unit->packed) return;
     const tort_link *link = &session->chain[unit->provider];
-    const int32_t before = tort_link_enter(link);
-    if (unit->prepared && unit->kernel->release) unit->kernel->release(link->device, &session->env, unit->prepared);
-    tort_link_leave(link, before);
-    unit->prepared = NULL;
+    tort_release_prepared(session, unit);
     if (unit->packed && link->memory && !unit->twin)
         tort_chain_free(session, &session->env, link->memory, unit->packed, unit->packed_bytes);
     unit->packed = NULL;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/core/providers/chain.h"
 #include "runtime/core/providers/claim.h"
 #include "runtime/core/passes/convex.h"
 #include "runtime/core/passes/engine.h"
@@ -404,7 +405,6 @@ static tort_status accept(segmenter *s, const int32_t *parts, int32_t count, tor
     tort_unit *last = &s->lowered->units[parts[count - 1]];
     made->last_pinned = last->pinned;
     for (int32_t k = 0; k < count; k++) joined->pinned |= s->lowered->units[parts[k]].pinned;
-    joined->provider = s->provider;
     joined->params = last->params;
     joined->pin = s->provider;
     joined->from = made->parts;
@@ -433,6 +433,7 @@ static tort_status ask(segmenter *s, tort_segment *segment, tort_unit *joined, t
     if (!status) *verdict = tort_candidate_ask(&c, link, kernel);
     if (!status && verdict->code == TORT_YES && kernel->pack.size)
         status = kernel->pack.size(&link->target, &view.node, &joined->packed_bytes, &joined->consumed, s->error);
+    joined->provider = s->provider;
     joined->kernel = kernel;
     joined->label = kernel->name;
     if (!status && verdict->code == TORT_YES)
@@ -454,7 +455,7 @@ static tort_status try_set(segmenter *s, const int32_t *parts, int32_t count) {
     tort_status status = ask(s, segment, &joined, &verdict);
     if (!status && verdict.code == TORT_YES) {
         status = accept(s, parts, count, &joined);
-        if (status) tort_engine_discard(s->session, &s->session->chain[s->provider], &joined);
+        if (status) tort_release_prepared(s->session, &joined);
         return status;
     }
     for (int32_t k = 0; !status && k < count; k++)

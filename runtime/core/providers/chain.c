@@ -354,6 +354,17 @@ tort_status tort_chain_open(tort_session *session, tort_error *error) {
     return status ? status : check_target(session, error);
 }
 
+/* Rows for segments alone would otherwise run nodes by their reference loops. */
+tort_status tort_chain_segment(tort_session *session, tort_error *error) {
+    if (tort_build.segmenting) return tort_build.segmenting->segment(session, error);
+    for (int32_t i = 0; i < session->chain_count; i++)
+        if (session->chain[i].provider->segments)
+            return tort_fail(error, TORT_E_UNSUPPORTED,
+                             "provider %s compiles segments, and the program's tort_build has no member segmenting",
+                             session->chain[i].provider->name);
+    return TORT_OK;
+}
+
 tort_status tort_link_down(const tort_link *link, tort_error *error) {
     const tort_condition *condition = &link->condition;
     tort_fail(error, TORT_E_PLACEMENT, "%s did not open: %s, %s%s%s", link->config.provider, condition->code,

@@ -25,6 +25,13 @@ static inline bool tort_runs_reference(const tort_provider *provider, const tort
     return provider->host_memory && !kernel->run && kernel->segment != TORT_SEGMENT_ONLY;
 }
 
+/* Gives segments to providers that compile several nodes into one, by a pass that is reached through tort_build: a
+ * build without such providers does not link it. With a saved plan its segments are made anew. */
+struct tort_segmenting {
+    tort_status (*segment)(tort_session *session, tort_error *error);
+};
+tort_status tort_chain_segment(tort_session *session, tort_error *error);
+
 /* Providers of other runtimes, so that a user who asks for one gets a better message than "unknown". In foreign.c. */
 typedef struct tort_foreign_provider {
     const char *name, *hint;

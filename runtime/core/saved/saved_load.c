@@ -6,8 +6,6 @@
  * Read next: saved_read.c, session.c. */
 #include <string.h>
 
-#include "runtime/core/base/build.h"
-#include "runtime/core/passes/passes.h"
 #include "runtime/core/providers/claim.h"
 #include "runtime/core/saved/saved_format.h"
 #include "runtime/core/lowered/constants.h"
@@ -295,13 +293,6 @@ static tort_status unpack(tort_session *session, const tort_lowered *lowered, in
 
 /* ---- segments ---------------------------------------------------------------------------------------------------- */
 
-static bool has_parts(const tort_session *session) {
-    for (int32_t g = 0; g < session->graph_count; g++)
-        for (int32_t i = 0; i < session->graphs[g].graph.node_count; i++)
-            if (session->saved->graphs[g].units[i].part) return true;
-    return false;
-}
-
 static tort_status stored(const tort_session *session, const tort_lowered *lowered, int32_t node, void **data,
                           size_t *bytes, tort_error *error) {
     const tort_model *model = session->model;
@@ -314,12 +305,6 @@ static tort_status stored(const tort_session *session, const tort_lowered *lower
     return model->source_read(model->source_ud, 0, unit->packed_at, *bytes, *data, error);
 }
 
-static tort_status segment(tort_session *session, tort_error *error) {
-    if (!has_parts(session)) return TORT_OK;
-    if (tort_build.segmenting) return tort_build.segmenting->segment(session, error);
-    return tort_fail(error, TORT_E_UNSUPPORTED, "the saved plan has segments, which this build cannot compile");
-}
-
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 tort_status tort_saved_decide(tort_session *session, tort_error *error) {
@@ -330,5 +315,5 @@ tort_status tort_saved_decide(tort_session *session, tort_error *error) {
     session->unpack = unpack;
     session->stored = stored;
     if (!status) status = place(session, error);
-    return status ? status : segment(session, error);
+    return status ? status : tort_chain_segment(session, error);
 }

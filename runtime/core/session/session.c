@@ -68,8 +68,7 @@ static tort_status allocate(tort_session *session, tort_error *error) {
     return tort_lower(session, error);
 }
 
-/* The provider whose options set the number of threads; NULL: none runs on the host, or only one that brings its own.
- */
+/* The provider whose options set the number of threads; NULL: none on the host, or only ones that bring their own. */
 static const tort_link *link_of_threads(const tort_session *session) {
     for (int32_t i = 0; i < session->chain_count; i++) {
         const tort_link *link = &session->chain[i];

@@ -4,26 +4,14 @@
  * Read next: session.c, which makes the plans of what was decided. */
 #include <string.h>
 
-#include "runtime/core/base/build.h"
 #include "runtime/core/passes/passes.h"
 #include "runtime/core/providers/chain.h"
 #include "runtime/core/session/session.h"
 
-/* Rows for segments alone would otherwise run nodes by their reference loops. */
-static tort_status segment(tort_session *session, tort_error *error) {
-    if (tort_build.segmenting) return tort_build.segmenting->segment(session, error);
-    for (int32_t i = 0; i < session->chain_count; i++)
-        if (session->chain[i].provider->segments)
-            return tort_fail(error, TORT_E_UNSUPPORTED,
-                             "provider %s compiles segments, and the program's tort_build has no member segmenting",
-                             session->chain[i].provider->name);
-    return TORT_OK;
-}
-
 static tort_status decide(tort_session *session, tort_error *error) {
     tort_status status = tort_fold(session, error);
     if (!status) status = tort_place(session, error);
-    if (!status) status = segment(session, error);
+    if (!status) status = tort_chain_segment(session, error);
     if (!status) status = tort_check_placed(session, error);
     if (!status) status = tort_chain_require(session, error);
     if (!status) session->refused = tort_place_strict(session, error);
