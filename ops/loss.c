@@ -2,6 +2,7 @@
  * class of each sample, weighted by class, and its sum or mean.
  *
  * A target equal to ignore_index has weight 0. Computed in double, rounded once. */
+#include "ops/loss.h"
 #include "ops/index.h"
 
 #include <math.h>
@@ -9,16 +10,6 @@
 enum { SCORES, TARGETS, WEIGHTS }; /* inputs */
 
 enum { NEGATIVE_LOG_LIKELIHOOD, SOFTMAX_CROSS_ENTROPY }; /* values of tort_op.variant */
-
-typedef enum loss_reduction { LOSS_NONE, LOSS_SUM, LOSS_MEAN } loss_reduction;
-
-/* Views scores as [batch, classes, inner], targets as [batch, inner]. */
-typedef struct loss_params {
-    int64_t batch, classes, inner;
-    loss_reduction reduction;
-    bool ignores;
-    int64_t ignore_index;
-} loss_params;
 
 static tort_status infer_loss(tort_infer *infer) {
     const tort_info *scores = &infer->node->inputs[SCORES], *targets = &infer->node->inputs[TARGETS];
@@ -42,12 +33,12 @@ static tort_status resolve_loss(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     const tort_info *scores = &node->inputs[SCORES], *targets = &node->inputs[TARGETS];
     const char *reduction = tort_attr_string(node, "reduction");
-    loss_params *params = resolve->params;
-    params->reduction = LOSS_NONE;
+    tort_loss_params *params = resolve->params;
+    params->reduction = TORT_LOSS_NONE;
     if (strcmp(reduction, "sum") == 0)
-        params->reduction = LOSS_SUM;
+        params->reduction = TORT_LOSS_SUM;
     else if (strcmp(reduction, "mean") == 0)
-        params->reduction = LOSS_MEAN;
+        params->reduction = TORT_LOSS_MEAN;
     else if (strcmp(reduction, "none") != 0)
         return tort_fail(resolve->error, TORT_E_MODEL, "reduction \"%s\" is not known", reduction);
     params->ignores = tort_attr(node, "ignore_index") != NULL;
@@ -71,7 +62,7 @@ static tort_status resolve_loss(tort_resolve *resolve) {
  * log probabilities of all classes to log_prob unless it is NULL. */
 static double sample_loss(const tort_call *call, int64_t sample, int64_t target, bool softmax,
                           const tort_tensor *log_prob) {
-    const loss_params *params = call->params;
+    const tort_loss_params *params = call->params;
     const tort_tensor *scores = &call->inputs[SCORES];
     const int64_t base = sample / params->inner * params->classes * params->inner + sample % params->inner;
     double shift = 0;
@@ -92,7 +83,7 @@ static double sample_loss(const tort_call *call, int64_t sample, int64_t target,
 
 static tort_status run(const tort_call *call) {
     const bool softmax = call->op->variant == SOFTMAX_CROSS_ENTROPY;
-    const loss_params *params = call->params;
+    const tort_loss_params *params = call->params;
     const tort_tensor *targets = &call->inputs[TARGETS], *output = &call->outputs[0];
     const tort_tensor *weights = tort_call_input(call, WEIGHTS), *log_prob = tort_call_output(call, 1);
     double sum = 0, weight_sum = 0;
@@ -109,15 +100,15 @@ static tort_status run(const tort_call *call) {
         loss = ignored ? 0 : loss * weight;
         sum += loss;
         weight_sum += weight;
-        if (params->reduction == LOSS_NONE) tort_store_doubles(output->type, output->data, i, 1, &loss);
+        if (params->reduction == TORT_LOSS_NONE) tort_store_doubles(output->type, output->data, i, 1, &loss);
     }
-    if (params->reduction == LOSS_MEAN) sum /= weight_sum;
-    if (params->reduction != LOSS_NONE) tort_store_doubles(output->type, output->data, 0, 1, &sum);
+    if (params->reduction == TORT_LOSS_MEAN) sum /= weight_sum;
+    if (params->reduction != TORT_LOSS_NONE) tort_store_doubles(output->type, output->data, 0, 1, &sum);
     return TORT_OK;
 }
 
 #define BY(kind)                                                                                                       \
-    "ignore_index:int reduction:string=mean", .variant = kind, .params_size = sizeof(loss_params),                     \
+    "ignore_index:int reduction:string=mean", .variant = kind, .params_size = sizeof(tort_loss_params),                \
                                               .infer = infer_loss, .resolve = resolve_loss, .reference = run
 #define NLL "input:T target:Tind weight?:T", "loss:T"
 #define SCE "scores:T labels:Tind weights?:T", "output:T log_prob?:T"

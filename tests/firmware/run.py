@@ -309,6 +309,16 @@ def reductions(path):
     return family(path, steps, [floats("x", [2, 3, 4, 5]), floats("q", [2, 3, 6, 5]), floats("g", [2, 6, 7])], weights, opset=21)
 
 
+def losses(path):
+    """Losses by class: reductions, weights, targets that are ignored, log probabilities that are an output."""
+    weights = [constant("classes", [0, 4, 2]), constant("pixels", [[[0, 3, -7], [1, 4, 4]], [[2, 2, 0], [-7, 1, 3]]], np.int32), constant("heavy", [0.2, 0.7, 1.5, 0.1, 3], np.float32)]
+    nll, sce = "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"
+    steps = [(op, names, {"reduction": reduction}) for op in (nll, sce) for names in ("x,classes", "x,classes,heavy") for reduction in ("none", "sum", "mean")]
+    steps += [(op, "p,pixels,heavy", {"ignore_index": -7, "reduction": reduction}) for op in (nll, sce) for reduction in ("none", "mean")]
+    steps += [(sce, "x,classes", {"ignore_index": 4, "outputs": 2}), (sce, "p,pixels,heavy", {"ignore_index": -7, "reduction": "none", "outputs": 2})]
+    return family(path, steps, [floats("x", [3, 5]), floats("p", [2, 5, 2, 3])], weights)
+
+
 def recurrent(path):
     """LSTM, GRU and RNN: both directions, states, lengths, peepholes, batches first, and other functions."""
     rng = np.random.default_rng(9)
@@ -534,7 +544,7 @@ def check_refusals(tally, tinyort, folder):
     check_refusal(tally, tinyort, "models/digits.onnx", 2, ["--name", "9"], out, "--shape", "N=1", "--name", "9x")
 
 
-MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, maps, pairs, reductions, recurrent, images, activations)
+MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, maps, pairs, reductions, losses, recurrent, images, activations)
 PROCESSORS = ("cortex-m7", "cortex-m33", "cortex-m55", "riscv32", "cortex-a53")  # TARGETS are made for all models
 OF_TARGETS = {"digits", "network", "products", "line", "windows", "dense", "activations"}  # have loops that differ by target
 
