@@ -80,6 +80,14 @@ tort_status tort_firmware_activate(const tort_call *call, const tort_epilogue *e
     X(Sin, sin, false)                                                                                                 \
     X(Cos, cos, false)                                                                                                 \
     X(Tan, tan, false)                                                                                                 \
+    X(Sinh, sinh, false)                                                                                               \
+    X(Cosh, cosh, false)                                                                                               \
+    X(Asinh, asinh, false)                                                                                             \
+    X(Acosh, acosh, false)                                                                                             \
+    X(Atanh, atanh, false)                                                                                             \
+    X(Asin, asin, false)                                                                                               \
+    X(Acos, acos, false)                                                                                               \
+    X(Atan, atan, false)                                                                                               \
     X(HardSigmoid, hard_sigmoid, true)                                                                                 \
     X(LeakyRelu, leaky_relu, true)                                                                                     \
     X(Elu, elu, true)                                                                                                  \

@@ -41,6 +41,14 @@ static const struct {
                  {"sin", tinyort_sin, sin, 1, 100000, 0},
                  {"cos", tinyort_cos, cos, 1, 100000, 0},
                  {"tan", tinyort_tan, tan, 2, 100000, 0},
+                 {"sinh", tinyort_sinh, sinh, 1, INFINITY, 0},
+                 {"cosh", tinyort_cosh, cosh, 1, INFINITY, 0},
+                 {"asinh", tinyort_asinh, asinh, 1, INFINITY, 0},
+                 {"acosh", tinyort_acosh, acosh, 1, INFINITY, 0},
+                 {"atanh", tinyort_atanh, atanh, 1, INFINITY, 0},
+                 {"asin", tinyort_asin, asin, 1, INFINITY, 0},
+                 {"acos", tinyort_acos, acos, 1, INFINITY, 0},
+                 {"atan", tinyort_atan, atan, 1, INFINITY, 0},
                  {"round", tinyort_round, rint, 0, INFINITY, 0}};
 
 static const float special[] = {0.0f,  -0.0f,     1.0f,   -1.0f,   2.0f,        -2.0f,      0.5f,      -0.5f,   3.0f,

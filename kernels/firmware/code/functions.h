@@ -177,6 +177,101 @@ static float tinyort_tan(float x) {
     return tinyort_wave(x, 0) / tinyort_wave(x, 1);
 }
 
+/* The logarithm, wide: x = 2^n m, log m = 2 (s + s^3 / 3 + ...) with s = (m - 1) / (m + 1). x is not subnormal. */
+static double tinyort_wide_log(double x) {
+    if (!(x > 0.0)) return x == 0.0 ? -INFINITY : NAN;
+    if (x == INFINITY) return x;
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits += 0x3ff0000000000000u - 0x3fe6a09e667f3bcdu;
+    const double n = (double)((int32_t)(bits >> 52) - 1023);
+    bits = (bits & 0xfffffffffffffu) + 0x3fe6a09e667f3bcdu;
+    double m;
+    memcpy(&m, &bits, sizeof m);
+    const double s = (m - 1.0) / (m + 1.0), z = s * s;
+    double sum = 1.0 / 17.0;
+    for (int32_t k = 15; k > 0; k -= 2) {
+        const double product = sum * z;
+        sum = product + 1.0 / k;
+    }
+    sum *= s;
+    const double whole = n * 0.69314718055994531;
+    return whole + 2.0 * sum;
+}
+
+/* e^x, wide; INFINITY and 0 where a float is. */
+static double tinyort_wide_exp(double x) {
+    if (!(x < 104.0)) return x != x ? x : INFINITY;
+    if (x < -104.0) return 0.0;
+    const double turns = x * 1.4426950408889634;
+    const double n = floor(turns + 0.5), whole = n * 0.69314718055994531;
+    const double r = x - whole;
+    double sum = 1.0;
+    for (int32_t k = 11; k > 0; k--) {
+        const double product = sum * r / k;
+        sum = product + 1.0;
+    }
+    for (int32_t i = (int32_t)n; i > 0; i--) sum *= 2.0;
+    for (int32_t i = (int32_t)n; i < 0; i++) sum *= 0.5;
+    return sum;
+}
+
+/* The arc tangent of x >= 0, wide: in (0, pi / 8) s - s^3 / 3 + ..., to which the angles of 1 / x and of
+ * (x - 1) / (x + 1) lead. */
+static double tinyort_wide_atan(double x) {
+    const double y = x > 1.0 ? 1.0 / x : x, s = y > 0.41421356237309503 ? (y - 1.0) / (y + 1.0) : y, z = s * s;
+    double sum = 1.0 / 25.0;
+    for (int32_t k = 23; k > 0; k -= 2) {
+        const double product = sum * z;
+        sum = 1.0 / k - product;
+    }
+    sum *= s;
+    if (s != y) sum += 0.78539816339744831;
+    return x > 1.0 ? 1.5707963267948966 - sum : sum;
+}
+
+/* The next eight are within 1 ulp. Near 0 the wide difference has too few bits, and x is the result. */
+static float tinyort_sinh(float x) {
+    const double e = tinyort_wide_exp((double)x);
+    return fabsf(x) < 2e-4f ? x : (float)(0.5 * (e - 1.0 / e));
+}
+
+static float tinyort_cosh(float x) {
+    const double e = tinyort_wide_exp((double)x);
+    return (float)(0.5 * (e + 1.0 / e));
+}
+
+static float tinyort_asinh(float x) {
+    const double size = fabs((double)x), square = size * size;
+    return fabsf(x) < 2e-4f ? x : copysignf((float)tinyort_wide_log(size + sqrt(square + 1.0)), x);
+}
+
+static float tinyort_acosh(float x) {
+    const double wide = (double)x, square = wide * wide;
+    return x < 1.0f ? NAN : (float)tinyort_wide_log(wide + sqrt(square - 1.0));
+}
+
+static float tinyort_atanh(float x) {
+    const double wide = (double)x;
+    return fabsf(x) < 2e-4f ? x : (float)(0.5 * tinyort_wide_log((1.0 + wide) / (1.0 - wide)));
+}
+
+static float tinyort_atan(float x) {
+    return copysignf((float)tinyort_wide_atan(fabs((double)x)), x);
+}
+
+static float tinyort_asin(float x) {
+    const double size = fabs((double)x), square = size * size;
+    return copysignf((float)tinyort_wide_atan(size / sqrt(1.0 - square)), x);
+}
+
+static float tinyort_acos(float x) {
+    const double size = fabs((double)x), square = size * size;
+    if (!(size <= 1.0)) return NAN;
+    const double angle = tinyort_wide_atan(size / sqrt(1.0 - square));
+    return (float)(1.5707963267948966 - (x < 0.0f ? -angle : angle));
+}
+
 /* HardSigmoid of a recurrent cell. */
 static float tinyort_hard_sigmoid_gate(float x) {
     const float scaled = 0.2f * x;
@@ -321,47 +416,7 @@ static float tinyort_greater_or_equal(float a, float b) {
     return a >= b ? 1.0f : 0.0f;
 }
 
-/* The logarithm of a positive number, wide: x = 2^n m, log m = 2 (s + s^3 / 3 + ...) with s = (m - 1) / (m + 1). */
-static double tinyort_wide_log(float x) {
-    const int32_t subnormal = x < 1.17549435e-38f;
-    const float scaled = subnormal ? x * 8388608.0f : x;
-    uint32_t bits;
-    memcpy(&bits, &scaled, sizeof bits);
-    bits += 0x3f800000u - 0x3f3504f3u;
-    const double n = (double)((int32_t)(bits >> 23) - 127 - (subnormal ? 23 : 0));
-    bits = (bits & 0x7fffffu) + 0x3f3504f3u;
-    float m;
-    memcpy(&m, &bits, sizeof m);
-    const double s = ((double)m - 1.0) / ((double)m + 1.0), z = s * s;
-    double sum = 1.0 / 17.0;
-    for (int32_t k = 15; k > 0; k -= 2) {
-        const double product = sum * z;
-        sum = product + 1.0 / k;
-    }
-    sum *= s;
-    const double whole = n * 0.69314718055994531;
-    return whole + 2.0 * sum;
-}
-
-/* a^b of positive a, within 1 ulp. */
-static float tinyort_wide_pow(float a, float b) {
-    const double x = tinyort_wide_log(a) * (double)b;
-    if (!(x < 89.0)) return x != x ? (float)x : INFINITY;
-    if (x < -104.0) return 0.0f;
-    const double turns = x * 1.4426950408889634;
-    const double n = floor(turns + 0.5), whole = n * 0.69314718055994531;
-    const double r = x - whole;
-    double sum = 1.0;
-    for (int32_t k = 11; k > 0; k--) {
-        const double product = sum * r / k;
-        sum = product + 1.0;
-    }
-    for (int32_t i = (int32_t)n; i > 0; i--) sum *= 2.0;
-    for (int32_t i = (int32_t)n; i < 0; i++) sum *= 0.5;
-    return (float)sum;
-}
-
-/* a^b as IEEE 754 has it. */
+/* a^b as IEEE 754 has it, within 1 ulp. */
 static float tinyort_pow(float a, float b) {
     if (b == 0.0f || a == 1.0f) return 1.0f;
     if (a != a || b != b) return a + b;
@@ -375,7 +430,7 @@ static float tinyort_pow(float a, float b) {
     else if (a < 0.0f && !whole)
         return NAN;
     else
-        result = b == 2.0f ? size * size : tinyort_wide_pow(size, b);
+        result = b == 2.0f ? size * size : (float)tinyort_wide_exp(tinyort_wide_log((double)size) * (double)b);
     return odd ? copysignf(result, a) : result;
 }
 
