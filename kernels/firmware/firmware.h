@@ -25,7 +25,7 @@ extern const tort_kernel tort_firmware_conv_float[];
 extern const tort_kernel tort_firmware_conv[], tort_firmware_gemm[], tort_firmware_pool[], tort_firmware_elements[];
 extern const tort_kernel tort_firmware_move[], tort_firmware_maps[], tort_firmware_zip[], tort_firmware_reduce[];
 extern const tort_kernel tort_firmware_norm[], tort_firmware_rnn[], tort_firmware_resize[], tort_firmware_volume[];
-extern const tort_kernel tort_firmware_loss[];
+extern const tort_kernel tort_firmware_loss[], tort_firmware_places[];
 extern const tort_kernel tort_firmware_conv_bytes[], tort_firmware_dense_bytes[], tort_firmware_elements_bytes[],
     tort_firmware_pool_bytes[], tort_firmware_concat_bytes[];
 
@@ -33,6 +33,8 @@ extern const tort_kernel tort_firmware_conv_bytes[], tort_firmware_dense_bytes[]
 tort_verdict tort_firmware_claim_float(const tort_target *target, const tort_node_view *node);
 /* Accepts a node whose input 0 is float32. */
 tort_verdict tort_firmware_claim_first_float(const tort_target *target, const tort_node_view *node);
+/* Accepts a node whose inputs have elements of 1, 2, 4 or 8 bytes, which are moved as they are. */
+tort_verdict tort_firmware_claim_bytes(const tort_target *target, const tort_node_view *node);
 /* The bounds of Relu and Clip; no other activation has some: it runs after the function (tort_firmware_activate). */
 void tort_firmware_bounds(const tort_epilogue *epilogue, float *low, float *high);
 

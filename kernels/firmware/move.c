@@ -2,7 +2,6 @@
 #include "kernels/firmware/code/cast.h"
 #include "kernels/firmware/code/fill.h"
 #include "kernels/firmware/code/gather.h"
-#include "kernels/firmware/code/gather_elements.h"
 #include "kernels/firmware/code/move.h"
 #include "kernels/firmware/code/one_hot.h"
 #include "kernels/firmware/code/pad.h"
@@ -16,6 +15,7 @@
 #include "ops/gather.h"
 #include "ops/generate.h"
 #include "ops/index.h"
+#include "ops/numeric.h"
 #include "ops/pad.h"
 #include "ops/select.h"
 #include "ops/strided.h"
@@ -34,7 +34,7 @@ static tort_verdict claim_type(tort_type type, const char *operand, int32_t i) {
                    tort_type_name(type));
 }
 
-static tort_verdict claim_bytes(const tort_target *target, const tort_node_view *node) {
+tort_verdict tort_firmware_claim_bytes(const tort_target *target, const tort_node_view *node) {
     tort_verdict verdict = tort_yes();
     (void)target;
     for (int32_t i = 0; verdict.code == TORT_YES && i < node->input_count; i++)
@@ -90,7 +90,7 @@ static tort_verdict claim_move(const tort_target *target, const tort_node_view *
         return tort_no(TORT_NO_SHAPE, "reshape its input", "repeats at most %d axes", AXES / 2);
     for (int32_t i = 0; i < node->output_count; i++)
         if (!tort_has_output(node, i)) return tort_no(TORT_NO_ATTR, "", "makes all outputs, %d is absent", (int)i);
-    return claim_bytes(target, node);
+    return tort_firmware_claim_bytes(target, node);
 }
 
 static tort_status run_move(const tort_call *call) {
@@ -105,7 +105,7 @@ static tort_verdict claim_pad(const tort_target *target, const tort_node_view *n
         return tort_no(TORT_NO_ATTR, "convert the model to opset 11", "attribute value is for float");
     for (int32_t i = 0; i < AXES; i++)
         if (p->before[i] < 0 || p->after[i] < 0) return tort_no(TORT_NO_ATTR, "use Slice", "does not cut");
-    return claim_bytes(target, node);
+    return tort_firmware_claim_bytes(target, node);
 }
 
 static tort_status run_pad(const tort_call *call) {
@@ -137,26 +137,6 @@ static tort_status run_gather(const tort_call *call) {
 }
 
 /* ---- Where ------------------------------------------------------------------------------------------------------- */
-
-/* The step of x along the axis is `step`, and 0 in xs. */
-static tort_status run_gather_elements(const tort_call *call) {
-    const tort_gather_elements_params *p = call->params;
-    const tort_tensor *x = &call->inputs[0], *indices = &call->inputs[1];
-    tinyort_gather_elements_shape shape = {.element_bytes = element_bytes_of(x->type),
-                                           .count = (int32_t)tort_count(indices),
-                                           .size = (int32_t)x->dims[p->axis],
-                                           .narrow = indices->type == TORT_INT32,
-                                           .rank = x->rank};
-    for (int32_t i = x->rank, step = 1; i-- > 0; step *= (int32_t)x->dims[i]) {
-        shape.dims[i] = (int32_t)indices->dims[i];
-        shape.xs[i] = i == p->axis ? 0 : step;
-        if (i == p->axis) shape.step = step;
-    }
-    const tort_status status =
-        tort_firmware_emit_of(call) ? TORT_OK : tort_check_indices(call, indices, 0, 1, shape.size);
-    if (status) return status;
-    return TORT_FIRMWARE_CALL(call, tinyort_gather_elements, &shape, x->data, indices->data, call->outputs[0].data);
-}
 
 static tort_status run_where(const tort_call *call) {
     const tort_tensor *in = call->inputs;
@@ -220,21 +200,45 @@ static tort_status run_cast(const tort_call *call) {
     return TORT_FIRMWARE_CALL(call, tinyort_cast, &shape, x->data, y->data);
 }
 
-/* ---- ConstantOfShape --------------------------------------------------------------------------------------------- */
+/* ---- ConstantOfShape, EyeLike ------------------------------------------------------------------------------------ */
 
 static tort_verdict claim_fill(const tort_target *target, const tort_node_view *node) {
     (void)target;
     return claim_type(node->outputs[0].type, "output", 0);
 }
 
+/* `value`: the bytes of an element, in the order of a file. */
+static tinyort_fill_shape fill_of(tort_type type, int64_t count, const uint8_t *value) {
+    uint64_t bits = 0;
+    for (int32_t i = 8; i-- > 0;) bits = bits << 8 | value[i];
+    return (tinyort_fill_shape){.element_bytes = element_bytes_of(type),
+                                .count = (int32_t)count,
+                                .low = (int32_t)(uint32_t)bits,
+                                .high = (int32_t)(uint32_t)(bits >> 32)};
+}
+
 static tort_status run_fill(const tort_call *call) {
     const tort_fill_params *p = call->params;
     const tort_tensor *y = &call->outputs[0];
-    uint64_t bits = 0;
-    for (int32_t i = 8; i-- > 0;) bits = bits << 8 | p->value[i]; /* the order of a file's bytes */
-    const tinyort_fill_shape shape = {element_bytes_of(y->type), (int32_t)tort_count(y), (int32_t)(uint32_t)bits,
-                                      (int32_t)(uint32_t)(bits >> 32)};
+    const tinyort_fill_shape shape = fill_of(y->type, tort_count(y), p->value);
     return TORT_FIRMWARE_CALL(call, tinyort_fill, &shape, y->data);
+}
+
+/* Zeros, then the diagonal. */
+static tort_status run_eye(const tort_call *call) {
+    const int64_t k = ((const tort_eye_params *)call->params)->diagonal, one = 1;
+    const tort_tensor *y = &call->outputs[0];
+    const int64_t columns = y->dims[1], from_row = k < 0 ? k > -y->dims[0] ? -k : y->dims[0] : 0;
+    const int64_t from_column = k > 0 ? k < columns ? k : columns : 0;
+    const int64_t high = y->dims[0] - from_row, wide = columns - from_column;
+    uint8_t value[8] = {0};
+    const tinyort_fill_shape zeros = fill_of(y->type, tort_count(y), value);
+    tort_store_integers(y->type, value, 0, 1, &one);
+    tinyort_fill_shape ones = fill_of(y->type, high < wide ? high : wide, value);
+    ones.first = (int32_t)(from_row * columns + from_column);
+    ones.gap = (int32_t)columns;
+    const tort_status status = TORT_FIRMWARE_CALL(call, tinyort_fill, &zeros, y->data);
+    return status ? status : TORT_FIRMWARE_CALL(call, tinyort_fill, &ones, y->data);
 }
 
 /* ---- OneHot ------------------------------------------------------------------------------------------------------ */
@@ -266,15 +270,15 @@ static tort_verdict claim_dropout(const tort_target *target, const tort_node_vie
         return tort_no(TORT_NO_ATTR, "export the model for inference", "is for inference");
     if (mask != TORT_BOOL && mask != TORT_FLOAT)
         return tort_no(TORT_NO_TYPE, "", "output 1 is %s, firmware makes bool and float", tort_type_name(mask));
-    return claim_bytes(target, node);
+    return tort_firmware_claim_bytes(target, node);
 }
 
 /* Outside training it copies, and the mask is 1. */
 static tort_status run_dropout(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0], *mask = tort_call_output(call, 1);
     const tort_type type = mask ? mask->type : TORT_BOOL;
-    const tinyort_fill_shape shape = {element_bytes_of(type), (int32_t)tort_count(x),
-                                      type == TORT_FLOAT ? 0x3f800000 : 1, 0};
+    const tinyort_fill_shape shape = {
+        element_bytes_of(type), (int32_t)tort_count(x), type == TORT_FLOAT ? 0x3f800000 : 1, 0, 0, 0};
     tort_box box = {0};
     tort_box_add(&box, tort_count(x), 1, 1);
     const tort_status status = move_box(call, x->type, call->outputs[0].data, x->data, &box);
@@ -300,12 +304,11 @@ const tort_kernel tort_firmware_move[] = {
     MOVE("SpaceToDepth", SPACE_TO_DEPTH),
     {"", "Dropout", "move", .claim = claim_dropout, .run = run_dropout, .emit = tort_firmware_emit},
     {"", "Pad", "pad", .claim = claim_pad, .run = run_pad, .emit = tort_firmware_emit},
-    {"", "Gather", "gather", .claim = claim_bytes, .run = run_gather, .emit = tort_firmware_emit},
-    {"", "GatherElements", "gather_elements", .claim = claim_bytes, .run = run_gather_elements,
-     .emit = tort_firmware_emit},
+    {"", "Gather", "gather", .claim = tort_firmware_claim_bytes, .run = run_gather, .emit = tort_firmware_emit},
     {"", "OneHot", "one_hot", .claim = claim_one_hot, .run = run_one_hot, .emit = tort_firmware_emit},
-    {"", "Trilu", "trilu", .claim = claim_bytes, .run = run_trilu, .emit = tort_firmware_emit},
-    {"", "Where", "where", .claim = claim_bytes, .run = run_where, .emit = tort_firmware_emit},
+    {"", "EyeLike", "fill", .claim = claim_fill, .run = run_eye, .emit = tort_firmware_emit},
+    {"", "Trilu", "trilu", .claim = tort_firmware_claim_bytes, .run = run_trilu, .emit = tort_firmware_emit},
+    {"", "Where", "where", .claim = tort_firmware_claim_bytes, .run = run_where, .emit = tort_firmware_emit},
     {"", "Cast", "cast", .claim = claim_cast, .run = run_cast, .emit = tort_firmware_emit},
     {"", "CastLike", "cast", .claim = claim_cast, .run = run_cast, .emit = tort_firmware_emit},
     {"", "ConstantOfShape", "fill", .claim = claim_fill, .run = run_fill, .emit = tort_firmware_emit},

@@ -1,5 +1,5 @@
 /* fill.h - fills an array with one element of `element_bytes` bytes (1, 2, 4 or 8); `low` has its lower 32 bits, `high`
- * the rest. */
+ * the rest. Elements are set from number `first` on, `gap` apart. */
 #ifndef TORT_FIRMWARE_CODE_FILL_H
 #define TORT_FIRMWARE_CODE_FILL_H
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef struct tinyort_fill_shape {
-    int32_t element_bytes, count, low, high;
+    int32_t element_bytes, count, low, high, first, gap;
 } tinyort_fill_shape;
 
 static void tinyort_fill(const tinyort_fill_shape *s, void *y) {
@@ -19,7 +19,7 @@ static void tinyort_fill(const tinyort_fill_shape *s, void *y) {
                        : s->element_bytes == 4 ? &s->low
                                                : (const void *)&eight;
     for (int32_t i = 0; i < s->count; i++)
-        memcpy((unsigned char *)y + i * s->element_bytes, from, (size_t)s->element_bytes);
+        memcpy((unsigned char *)y + (s->first + i * (s->gap + 1)) * s->element_bytes, from, (size_t)s->element_bytes);
 }
 
 #endif
