@@ -328,6 +328,14 @@ def images(path):
     return family(path, steps, inputs, [*weights, weight(rng, "u", 6, 2, 2, 3, 2)])
 
 
+def grids(path):
+    """Samples at coordinates of which most are outside of the image, in every mode and padding."""
+    ways = [(mode, padding, corners) for mode in ("nearest", "linear", "cubic") for padding in ("zeros", "border", "reflection") for corners in (0, 1)]
+    steps = [("GridSample", "x,at", {"mode": mode, "padding_mode": padding, "align_corners": corners}) for mode, padding, corners in ways]
+    steps += [("GridSample", names, {"mode": mode, "padding_mode": "reflection"}) for names in ("v,in", "l,on") for mode in ("nearest", "linear", "cubic")]
+    return family(path, steps, [floats("x", [2, 3, 4, 5]), floats("at", [2, 6, 7, 2]), floats("v", [1, 2, 3, 4, 5]), floats("in", [1, 2, 3, 4, 3]), floats("l", [2, 2, 1]), floats("on", [2, 5, 1])])
+
+
 def activations(path):
     """Activations that are fused into a convolution and a product."""
     rng = np.random.default_rng(11)
@@ -342,4 +350,4 @@ def activations(path):
     return path
 
 
-MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, images, activations)
+MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, images, grids, activations)
