@@ -1,7 +1,10 @@
-/* reduce.c - reductions over axes, ArgMax and ArgMin, TopK, Einsum of two operands; all of floats. */
+/* reduce.c - reductions over axes, and what they normalize; ArgMax and ArgMin, TopK, Einsum of two operands, Det; all
+ * of floats. */
 #include "ops/reduce.h"
 #include "kernels/firmware/code/arg_reduce.h"
+#include "kernels/firmware/code/determinant.h"
 #include "kernels/firmware/code/einsum.h"
+#include "kernels/firmware/code/mean_variance.h"
 #include "kernels/firmware/code/reduce.h"
 #include "kernels/firmware/code/topk.h"
 #include "kernels/firmware/firmware.h"
@@ -60,6 +63,12 @@ static tort_status run_reduce(const tort_call *call) {
         TORT_FIRMWARE_CALL_WITH(call, tinyort_reduce, &shape, (call->inputs[0].data, y, f, join),
                                 reductions[variant].initial, variant == MEAN ? (float)p->reduced_count : 1.0f);
     return status || !finish.name ? status : tort_firmware_run_map(call, &finish, shape.count, y, y);
+}
+
+static tort_status run_mean_variance(const tort_call *call) {
+    const tinyort_mean_variance_shape shape = {reduce_of(call->params)};
+    return TORT_FIRMWARE_CALL_WITH(call, tinyort_mean_variance, &shape, (call->inputs[0].data, call->outputs[0].data),
+                                   1e-9f);
 }
 
 /* ---- ArgMax, ArgMin ---------------------------------------------------------------------------------------------- */
@@ -124,6 +133,23 @@ static tort_status run_einsum(const tort_call *call) {
                               call->outputs[0].data);
 }
 
+/* ---- Det --------------------------------------------------------------------------------------------------------- */
+
+/* One matrix of double. */
+static tort_status size_det(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
+    const tort_info *x = &node->inputs[0];
+    (void)target;
+    (void)error;
+    *scratch = (size_t)(x->dims[x->rank - 1] * x->dims[x->rank - 1]) * sizeof(double);
+    return TORT_OK;
+}
+
+static tort_status run_det(const tort_call *call) {
+    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    const tinyort_determinant_shape shape = {(int32_t)tort_count(y), (int32_t)x->dims[x->rank - 1]};
+    return TORT_FIRMWARE_CALL(call, tinyort_determinant, &shape, x->data, y->data, call->scratch);
+}
+
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 #define REDUCE(op_, variant_)                                                                                          \
@@ -148,6 +174,10 @@ const tort_kernel tort_firmware_reduce[] = {
     {"", "ArgMin", "arg_reduce", .claim = tort_firmware_claim_first_float, .run = run_arg, .emit = tort_firmware_emit,
      .variant = 1},
     {"", "TopK", "topk", .claim = tort_firmware_claim_first_float, .run = run_topk, .emit = tort_firmware_emit},
+    {"", "MeanVarianceNormalization", "mean_variance", .claim = tort_firmware_claim_float, .run = run_mean_variance,
+     .emit = tort_firmware_emit, .in_place = 1},
+    {"", "Det", "determinant", .claim = tort_firmware_claim_float, .run = run_det, .size = size_det,
+     .emit = tort_firmware_emit},
     {"", "Einsum", "einsum", .claim = claim_einsum, .run = run_einsum, .emit = tort_firmware_emit},
     {.op = NULL},
 };

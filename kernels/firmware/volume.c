@@ -1,14 +1,16 @@
-/* volume.c - Conv, MaxPool, AveragePool and the global ones over three axes, as one function. */
+/* volume.c - Conv, MaxPool, AveragePool and the global ones over three axes, as one function; LpPool over one to three.
+ */
 #include "kernels/firmware/code/volume.h"
 #include "kernels/firmware/window.h"
 #include "ops/conv.h"
 #include "ops/pool.h"
 
-enum { CONV, MAX, AVERAGE, AXES = 3 }; /* kinds of volume.h */
+enum { CONV, MAX, AVERAGE, NORM, AXES = 3 }; /* kinds of volume.h */
 
 static tort_verdict claim_axes(const tort_target *target, const tort_node_view *node, const tort_sliding *window,
                                bool global) {
-    if (window->axes != AXES)
+    const int32_t least = node->kernel->variant == NORM ? 1 : AXES; /* pool.c has the others */
+    if (window->axes < least || window->axes > AXES)
         return tort_no(TORT_NO_SHAPE, "", "is for 1 to %d spatial axes, the input has %d", AXES, (int)window->axes);
     const tort_verdict verdict = global ? tort_yes() : tort_firmware_claim_extents(window);
     return verdict.code == TORT_YES ? tort_firmware_claim_float(target, node) : verdict;
@@ -28,19 +30,21 @@ static tort_verdict claim_pool(const tort_target *target, const tort_node_view *
 static tinyort_volume_shape window_of(const tort_sliding *window, bool global) {
     tinyort_volume_shape shape = {.kind = CONV};
     for (int32_t i = 0; i < AXES; i++) {
-        shape.in[i] = (int32_t)window->input[i];
-        shape.out[i] = (int32_t)window->output[i];
-        shape.kernel[i] = (int32_t)(global ? window->input[i] : window->kernel[i]);
-        shape.stride[i] = global ? 1 : (int32_t)window->strides[i];
-        shape.dilation[i] = global ? 1 : (int32_t)window->dilations[i];
-        shape.begin[i] = global ? 0 : (int32_t)window->begin[i];
-        shape.end[i] = global ? 0 : (int32_t)window->end[i];
+        const int32_t from = i - (AXES - window->axes); /* the first axes may be missing: one element */
+        const bool slides = from >= 0 && !global;
+        shape.in[i] = from < 0 ? 1 : (int32_t)window->input[from];
+        shape.out[i] = from < 0 ? 1 : (int32_t)window->output[from];
+        shape.kernel[i] = slides ? (int32_t)window->kernel[from] : shape.in[i];
+        shape.stride[i] = slides ? (int32_t)window->strides[from] : 1;
+        shape.dilation[i] = slides ? (int32_t)window->dilations[from] : 1;
+        shape.begin[i] = slides ? (int32_t)window->begin[from] : 0;
+        shape.end[i] = slides ? (int32_t)window->end[from] : 0;
     }
     return shape;
 }
 
-/* The shape of a node, and its bounds. */
-static tinyort_volume_shape shape_of(int32_t kind, const void *params, float *bounds) {
+/* The shape of a node, its bounds and its power. */
+static tinyort_volume_shape shape_of(int32_t kind, const void *params, float *numbers) {
     if (kind == CONV) {
         const tort_conv_params *p = params;
         tinyort_volume_shape shape = window_of(&p->window, false);
@@ -48,7 +52,7 @@ static tinyort_volume_shape shape_of(int32_t kind, const void *params, float *bo
         shape.channels = (int32_t)p->channels;
         shape.filters = (int32_t)p->filters;
         shape.groups = (int32_t)p->group;
-        tort_firmware_bounds(&p->epilogue, &bounds[0], &bounds[1]);
+        tort_firmware_bounds(&p->epilogue, &numbers[0], &numbers[1]);
         return shape;
     }
     const tort_pool_params *p = params;
@@ -57,21 +61,24 @@ static tinyort_volume_shape shape_of(int32_t kind, const void *params, float *bo
     shape.count_padding = p->count_include_pad;
     shape.batch = (int32_t)p->batch;
     shape.channels = shape.filters = shape.groups = (int32_t)p->channels;
-    bounds[0] = -INFINITY;
-    bounds[1] = INFINITY;
+    numbers[0] = -INFINITY;
+    numbers[1] = INFINITY;
+    numbers[2] = (float)p->p;
     return shape;
 }
 
 static tort_status run_volume(const tort_call *call) {
-    float bounds[2];
+    float numbers[3] = {0};
     const int32_t kind = call->kernel->variant;
-    const tinyort_volume_shape shape = shape_of(kind, call->params, bounds);
+    const tinyort_volume_shape shape = shape_of(kind, call->params, numbers);
+    float (*power)(float, float) = NULL;
+    if (kind == NORM) power = (float (*)(float, float))tort_firmware_function_of("tinyort_pow");
     const tort_conv_params *p = call->params;
     const tort_status status =
         TORT_FIRMWARE_CALL_WITH(call, tinyort_volume, &shape,
                                 (call->inputs[0].data, tort_firmware_input(call, 1), tort_firmware_input(call, 2),
-                                 tort_firmware_input(call, 3), call->outputs[0].data),
-                                bounds[0], bounds[1]);
+                                 tort_firmware_input(call, 3), call->outputs[0].data, power),
+                                numbers[0], numbers[1], numbers[2]);
     return status || kind != CONV ? status : tort_firmware_activate(call, &p->epilogue);
 }
 
@@ -88,5 +95,7 @@ const tort_kernel tort_firmware_volume[] = {
     ROW("", "GlobalMaxPool", claim_pool, MAX),
     ROW("", "AveragePool", claim_pool, AVERAGE),
     ROW("", "GlobalAveragePool", claim_pool, AVERAGE),
+    ROW("", "LpPool", claim_pool, NORM),
+    ROW("", "GlobalLpPool", claim_pool, NORM),
     {.op = NULL},
 };

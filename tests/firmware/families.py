@@ -280,9 +280,10 @@ def reductions(path):
     steps += [("Einsum", "x,q", {"equation": "bhid,bhjd->bhij"}), ("Einsum", "x,q", {"equation": "bhid,bhjd->hb"})]
     steps += [("LayerNormalization", "x,scale5,bias5", {}), ("LayerNormalization", "x,scale4", {"axis": 1}), ("InstanceNormalization", "x,c3,d3", {}), ("BatchNormalization", "x,c3,d3,d3,v3", {})]
     steps += [("GroupNormalization", "g,c6,c6", {"num_groups": 3}), ("LpNormalization", "x", {"axis": 1}), ("LpNormalization", "x", {"p": 1}), ("LRN", "g", {"size": 3})]
+    steps += [("MeanVarianceNormalization", "x", {}), ("MeanVarianceNormalization", "x", {"axes": [-1, 1]}), ("Det", "square", {})]
     weights = [constant("end", [3]), constant("three", [3]), constant("middle", [1, 2]), constant("apart", [0, 2]), weight(rng, "scale5", 5), weight(rng, "bias5", 5), weight(rng, "scale4", 4, 1), weight(rng, "c3", 3), weight(rng, "d3", 3)]
     weights += [weight(rng, "c6", 6), constant("v3", [0.5, 1.5, 2.5], np.float32)]
-    return family(path, steps, [floats("x", [2, 3, 4, 5]), floats("q", [2, 3, 6, 5]), floats("g", [2, 6, 7])], weights, opset=21)
+    return family(path, steps, [floats("x", [2, 3, 4, 5]), floats("q", [2, 3, 6, 5]), floats("g", [2, 6, 7]), floats("square", [2, 2, 5, 5])], weights, opset=21)
 
 
 def losses(path):
@@ -323,6 +324,8 @@ def images(path):
     steps += [("Resize", "x,,,size", {"mode": "cubic", "antialias": 1}), ("Resize", "x,,last", {"mode": "linear", "coordinate_transformation_mode": "align_corners"}), ("Resize", "x,,,channels_last", {"mode": "linear"})]
     steps += [("Conv", "v,u", {"group": 2, "pads": [1, 0, 1, 0, 1, 2], "strides": [1, 2, 1], "dilations": [1, 1, 2]}), ("MaxPool", "v", {"kernel_shape": [2, 2, 2], "pads": [1, 0, 0, 0, 1, 1]})]
     steps += [("AveragePool", "v", {"kernel_shape": [2, 3, 2], "pads": [1, 1, 0, 0, 1, 1], "count_include_pad": 1, "ceil_mode": 1, "strides": [2, 2, 2]}), ("GlobalAveragePool", "v", {})]
+    steps += [("LpPool", "v", {"kernel_shape": [2, 3, 2], "pads": [1, 1, 0, 0, 1, 1], "dilations": [1, 1, 2], "p": 3}), ("LpPool", "x", {"kernel_shape": [2, 3], "auto_pad": "SAME_LOWER", "strides": [2, 1]})]
+    steps += [("LpPool", "s", {"kernel_shape": [1, 2], "ceil_mode": 1, "strides": [1, 2], "p": 1}), ("GlobalLpPool", "v", {"p": 2})]
     steps += [("MatMul", "p,q", {}), ("MatMul", "p,r", {}), ("MatMul", "s,r", {})]
     inputs = [floats("x", [1, 4, 5, 6]), floats("p", [2, 3, 4, 5]), floats("q", [2, 3, 5, 6]), floats("r", [1, 3, 5, 2]), floats("s", [2, 1, 4, 5]), floats("v", [2, 4, 3, 5, 6])]
     return family(path, steps, inputs, [*weights, weight(rng, "u", 6, 2, 2, 3, 2)])

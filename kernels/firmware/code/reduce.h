@@ -5,10 +5,7 @@
 #define TORT_FIRMWARE_CODE_REDUCE_H
 
 #include "kernels/firmware/code/offset.h"
-
-typedef struct tinyort_reduce_shape {
-    int32_t count, kept, reduced, kept_dims[8], kept_steps[8], dims[8], steps[8];
-} tinyort_reduce_shape;
+#include "kernels/firmware/code/reduce_shape.h"
 
 static void tinyort_reduce(const tinyort_reduce_shape *s, const float *x, float *y, float (*f)(float, float),
                            float (*join)(float, float), float initial, float divisor) {

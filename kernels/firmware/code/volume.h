@@ -1,7 +1,7 @@
-/* volume.h - a window over three axes: kind 0 a convolution, 1 a maximum, 2 an average, for which w, bias and z are
- * NULL and every channel is a group. x is (batch, channels, in...), w is (filters, channels / groups, kernel...), y and
- * z are (batch, filters, out...). NaN wins as a maximum; an average is of the positions in the image, or, with
- * count_padding, in the padded image. */
+/* volume.h - a window over three axes: kind 0 a convolution, 1 a maximum, 2 an average, 3 a norm, for which w, bias and
+ * z are NULL and every channel is a group. x is (batch, channels, in...), w is (filters, channels / groups, kernel...),
+ * y and z are (batch, filters, out...). NaN wins as a maximum; an average is of the positions in the image, or, with
+ * count_padding, in the padded image; a norm is the sum of the powers p, to the power 1 / p. */
 #ifndef TORT_FIRMWARE_CODE_VOLUME_H
 #define TORT_FIRMWARE_CODE_VOLUME_H
 
@@ -13,7 +13,7 @@ typedef struct tinyort_volume_shape {
 } tinyort_volume_shape;
 
 static void tinyort_volume(const tinyort_volume_shape *s, const float *x, const float *w, const float *bias,
-                           const float *z, float *y, float low, float high) {
+                           const float *z, float *y, float (*power)(float, float), float low, float high, float p) {
     const int32_t depth = s->channels / s->groups, filters = s->filters / s->groups;
     const int32_t plane = s->in[0] * s->in[1] * s->in[2], window = s->kernel[0] * s->kernel[1] * s->kernel[2];
     const int32_t outputs = s->out[0] * s->out[1] * s->out[2];
@@ -37,7 +37,9 @@ static void tinyort_volume(const tinyort_volume_shape *s, const float *x, const 
             seen += s->count_padding ? padded : inside;
             for (int32_t c = 0; c < depth && inside; c++) {
                 const float value = image[c * plane + from];
-                const float term = w ? value * w[(m * depth + c) * window + k] : value;
+                const float term = w              ? value * w[(m * depth + c) * window + k]
+                                   : s->kind == 3 ? power(fabsf(value), p)
+                                                  : value;
                 if (s->kind != 1)
                     sum += term;
                 else if (value > sum || value != value)
@@ -46,6 +48,7 @@ static void tinyort_volume(const tinyort_volume_shape *s, const float *x, const 
             }
         }
         if (s->kind == 2) sum = seen ? sum / (float)seen : 0.0f;
+        if (s->kind == 3) sum = power(sum, 1.0f / p);
         if (z) sum += z[at];
         y[at] = tinyort_clamp(sum, low, high);
     }
