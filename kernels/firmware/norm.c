@@ -11,12 +11,6 @@
 
 /* ---- rows of statistics, then scale and bias as pairs ------------------------------------------------------------ */
 
-static tort_verdict claim_rows(const tort_target *target, const tort_node_view *node) {
-    for (int32_t i = 1; i < node->output_count; i++)
-        if (tort_has_output(node, i)) return tort_no(TORT_NO_ATTR, "", "makes output 0 only");
-    return tort_firmware_claim_float(target, node);
-}
-
 enum { MULTIPLY = 2, ADD = 0 }; /* operations of pair.h */
 
 static tinyort_pair_shape pair_of(const tort_norm_params *p, int32_t operation) {
@@ -36,10 +30,13 @@ static tort_status run_rows(const tort_call *call) {
     const tort_norm_params *p = call->params;
     const tinyort_normalize_shape shape = {(int32_t)p->rows, (int32_t)p->size, p->centered};
     const tinyort_pair_shape scale = pair_of(p, MULTIPLY), bias = pair_of(p, ADD);
+    const int32_t last = call->kernel->variant;
     const float *added = tort_firmware_input(call, 2);
     float *y = call->outputs[0].data;
-    tort_status status =
-        TORT_FIRMWARE_CALL_WITH(call, tinyort_normalize, &shape, (call->inputs[0].data, y), (float)p->epsilon);
+    float *inverses = last ? tort_firmware_output(call, last) : NULL;
+    float *means = last > 1 ? tort_firmware_output(call, last - 1) : NULL;
+    tort_status status = TORT_FIRMWARE_CALL_WITH(call, tinyort_normalize, &shape,
+                                                 (call->inputs[0].data, y, means, inverses), (float)p->epsilon);
     if (!status) status = TORT_FIRMWARE_CALL(call, tinyort_pair, &scale, y, call->inputs[1].data, y);
     if (!status && added) status = TORT_FIRMWARE_CALL(call, tinyort_pair, &bias, y, added, y);
     return status;
@@ -50,7 +47,9 @@ static tort_status run_rows(const tort_call *call) {
 static tort_verdict claim_batch(const tort_target *target, const tort_node_view *node) {
     const tort_batch_norm_params *p = node->params;
     if (p->training) return tort_no(TORT_NO_ATTR, "export the model for inference", "is for inference");
-    return claim_rows(target, node);
+    for (int32_t i = 1; i < node->output_count; i++)
+        if (tort_has_output(node, i)) return tort_no(TORT_NO_ATTR, "", "makes output 0 only");
+    return tort_firmware_claim_float(target, node);
 }
 
 static tort_status run_batch(const tort_call *call) {
@@ -83,18 +82,19 @@ static tort_status run_lrn(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define ROWS(op_)                                                                                                      \
+/* inverses_: the output that has the inverse roots, after the means, if they are an output; 0: neither is. */
+#define ROWS(op_, inverses_)                                                                                           \
     {                                                                                                                  \
-        .domain = "", .op = op_, .name = "normalize", .claim = claim_rows, .run = run_rows,                            \
-        .emit = tort_firmware_emit, .in_place = 1                                                                      \
+        .domain = "", .op = op_, .name = "normalize", .claim = tort_firmware_claim_float, .run = run_rows,             \
+        .emit = tort_firmware_emit, .in_place = 1, .variant = inverses_                                                \
     }
 
 const tort_kernel tort_firmware_norm[] = {
-    ROWS("LayerNormalization"),
-    ROWS("RMSNormalization"),
-    ROWS("SimplifiedLayerNormalization"),
-    ROWS("InstanceNormalization"),
-    ROWS("GroupNormalization"),
+    ROWS("LayerNormalization", 2),
+    ROWS("RMSNormalization", 0),
+    ROWS("SimplifiedLayerNormalization", 1),
+    ROWS("InstanceNormalization", 0),
+    ROWS("GroupNormalization", 0),
     {"", "BatchNormalization", "batch_norm", .claim = claim_batch, .run = run_batch, .emit = tort_firmware_emit,
      .in_place = 1},
     {"", "LpNormalization", "lp_norm", .claim = tort_firmware_claim_float, .run = run_lp, .emit = tort_firmware_emit},

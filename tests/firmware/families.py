@@ -280,7 +280,7 @@ def reductions(path):
     steps += [("Einsum", "x,q", {"equation": "bhid,bhjd->bhij"}), ("Einsum", "x,q", {"equation": "bhid,bhjd->hb"})]
     steps += [("LayerNormalization", "x,scale5,bias5", {}), ("LayerNormalization", "x,scale4", {"axis": 1}), ("InstanceNormalization", "x,c3,d3", {}), ("BatchNormalization", "x,c3,d3,d3,v3", {})]
     steps += [("GroupNormalization", "g,c6,c6", {"num_groups": 3}), ("LpNormalization", "x", {"axis": 1}), ("LpNormalization", "x", {"p": 1}), ("LRN", "g", {"size": 3})]
-    steps += [("MeanVarianceNormalization", "x", {}), ("MeanVarianceNormalization", "x", {"axes": [-1, 1]}), ("Det", "square", {})]
+    steps += [("MeanVarianceNormalization", "x", {}), ("MeanVarianceNormalization", "x", {"axes": [-1, 1]}), ("Det", "square", {}), ("LayerNormalization", "x,scale5", {"outputs": 3})]
     weights = [constant("end", [3]), constant("three", [3]), constant("middle", [1, 2]), constant("apart", [0, 2]), weight(rng, "scale5", 5), weight(rng, "bias5", 5), weight(rng, "scale4", 4, 1), weight(rng, "c3", 3), weight(rng, "d3", 3)]
     weights += [weight(rng, "c6", 6), constant("v3", [0.5, 1.5, 2.5], np.float32)]
     return family(path, steps, [floats("x", [2, 3, 4, 5]), floats("q", [2, 3, 6, 5]), floats("g", [2, 6, 7]), floats("square", [2, 2, 5, 5])], weights, opset=21)

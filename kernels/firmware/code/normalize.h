@@ -1,5 +1,5 @@
 /* normalize.h - (x - mean) / sqrt(variance + epsilon) of `rows` rows of `size` elements; without `centered`, the mean
- * counts as 0. y may lie over x. */
+ * counts as 0. y may lie over x. The means, and the inverses of the roots, are stored where there is room for them. */
 #ifndef TORT_FIRMWARE_CODE_NORMALIZE_H
 #define TORT_FIRMWARE_CODE_NORMALIZE_H
 
@@ -10,7 +10,8 @@ typedef struct tinyort_normalize_shape {
     int32_t rows, size, centered;
 } tinyort_normalize_shape;
 
-static void tinyort_normalize(const tinyort_normalize_shape *s, const float *x, float *y, float epsilon) {
+static void tinyort_normalize(const tinyort_normalize_shape *s, const float *x, float *y, float *means, float *inverses,
+                              float epsilon) {
     for (int32_t row = 0; row < s->rows; row++, x += s->size, y += s->size) {
         float mean = 0.0f, variance = 0.0f;
         for (int32_t i = 0; i < s->size; i++) mean += x[i];
@@ -20,6 +21,8 @@ static void tinyort_normalize(const tinyort_normalize_shape *s, const float *x, 
             variance += square;
         }
         const float inverse = 1.0f / sqrtf(variance / (float)s->size + epsilon);
+        if (means) means[row] = mean;
+        if (inverses) inverses[row] = inverse;
         for (int32_t i = 0; i < s->size; i++) {
             const float away = x[i] - mean;
             y[i] = away * inverse;
