@@ -3,6 +3,7 @@
  * LinearAttention keeps a matrix of [key size, value size] for each key head: each token decays it and writes its value
  * under its key; queries read it. CausalConvWithState is a depthwise convolution over past and present positions, whose
  * state is the last kernel - 1 positions. Computed in double, rounded once. */
+#include "ops/linear_attention.h"
 #include "ops/extent.h"
 
 #include <math.h>
@@ -10,14 +11,6 @@
 /* ---- LinearAttention --------------------------------------------------------------------------------------------- */
 
 enum { QUERY, KEY, VALUE, PAST_STATE, DECAY, BETA }; /* inputs */
-
-typedef struct linear_params {
-    int64_t batch, length, query_heads, key_heads, key_size, value_size;
-    bool decays, corrects;
-    double scale;
-    int64_t decay_columns; /* per head: 1, or one per element of the key */
-    int64_t beta_columns;  /* 1 for all heads, or one per head */
-} linear_params;
 
 static tort_status check_heads(const tort_infer *infer, const char *what, const tort_info *info, const char *name,
                                int64_t heads) {
@@ -51,7 +44,7 @@ static tort_status infer_linear(tort_infer *infer) {
     return TORT_OK;
 }
 
-static tort_status resolve_rule(tort_resolve *resolve, linear_params *params) {
+static tort_status resolve_rule(tort_resolve *resolve, tort_linear_params *params) {
     const char *rule = tort_attr_string(resolve->node, "update_rule");
     params->decays = strcmp(rule, "gated") == 0 || strcmp(rule, "gated_delta") == 0;
     params->corrects = strcmp(rule, "delta") == 0 || strcmp(rule, "gated_delta") == 0;
@@ -66,7 +59,7 @@ static tort_status resolve_rule(tort_resolve *resolve, linear_params *params) {
 }
 
 /* Reads the sizes of query, key and value; false if they do not fit each other. */
-static bool resolve_heads(const tort_node_view *node, linear_params *params) {
+static bool resolve_heads(const tort_node_view *node, tort_linear_params *params) {
     const tort_info *query = &node->inputs[QUERY], *key = &node->inputs[KEY], *value = &node->inputs[VALUE];
     params->batch = query->dims[0];
     params->length = query->dims[1];
@@ -79,7 +72,7 @@ static bool resolve_heads(const tort_node_view *node, linear_params *params) {
     return fits;
 }
 
-static bool state_fits(const tort_node_view *node, const linear_params *params) {
+static bool state_fits(const tort_node_view *node, const tort_linear_params *params) {
     if (!tort_has_input(node, PAST_STATE)) return true;
     const tort_info *past = &node->inputs[PAST_STATE];
     return past->rank == 4 && past->dims[0] == params->batch && past->dims[1] == params->key_heads &&
@@ -87,7 +80,7 @@ static bool state_fits(const tort_node_view *node, const linear_params *params) 
 }
 
 /* Reads how many numbers decay or beta has per head; false if its shape does not fit. */
-static bool resolve_gate(const tort_node_view *node, int32_t input, linear_params *params) {
+static bool resolve_gate(const tort_node_view *node, int32_t input, tort_linear_params *params) {
     const tort_info *gate = &node->inputs[input];
     if (!tort_has_input(node, input)) return true;
     if (gate->rank != 3 || gate->dims[0] != params->batch || gate->dims[1] != params->length) return false;
@@ -101,7 +94,7 @@ static bool resolve_gate(const tort_node_view *node, int32_t input, linear_param
 }
 
 /* Scratch: a state and a value for each (batch, key head). */
-static tort_status count_state(tort_resolve *resolve, const linear_params *params) {
+static tort_status count_state(tort_resolve *resolve, const tort_linear_params *params) {
     size_t bytes;
     if (!tort_mul_size((uint64_t)params->key_size + 1, (uint64_t)params->value_size, &bytes) ||
         !tort_mul_size(bytes, (uint64_t)(params->batch * params->key_heads), &bytes) ||
@@ -112,7 +105,7 @@ static tort_status count_state(tort_resolve *resolve, const linear_params *param
 
 static tort_status resolve_linear(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
-    linear_params *params = resolve->params;
+    tort_linear_params *params = resolve->params;
     params->query_heads = tort_attr_int(node, "q_num_heads");
     params->key_heads = tort_attr_int(node, "kv_num_heads");
     tort_status status = resolve_rule(resolve, params);
@@ -129,7 +122,7 @@ static tort_status resolve_linear(tort_resolve *resolve) {
 /* Updates the state of one (batch, key head) with one token: state = decayed state + key x value. */
 static void update_state(const tort_call *call, int64_t batch, int64_t head, int64_t token, double *state,
                          double *value) {
-    const linear_params *params = call->params;
+    const tort_linear_params *params = call->params;
     const int64_t rows = params->key_size, columns = params->value_size, at = batch * params->length + token;
     const int64_t key = (at * params->key_heads + head) * rows;
     for (int64_t i = 0; params->decays && i < rows; i++) {
@@ -158,7 +151,7 @@ static void update_state(const tort_call *call, int64_t batch, int64_t head, int
 /* Runs all tokens of (batch, key head) number begin .. end-1. */
 static void scan_heads(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
-    const linear_params *params = call->params;
+    const tort_linear_params *params = call->params;
     const tort_tensor *query = &call->inputs[QUERY], *past = tort_call_input(call, PAST_STATE);
     const tort_tensor *output = &call->outputs[0], *present = tort_call_output(call, 1);
     const int64_t rows = params->key_size, columns = params->value_size;
@@ -189,7 +182,7 @@ static void scan_heads(void *arg, int64_t begin, int64_t end) {
 }
 
 static tort_status linear_attention(const tort_call *call) {
-    const linear_params *params = call->params;
+    const tort_linear_params *params = call->params;
     int64_t work = params->length * params->key_size * (params->value_size + 1) * 4;
     if (params->value_size == 0) return TORT_OK; /* neither states nor outputs have elements */
     tort_parallel(call, params->batch * params->key_heads, work, scan_heads, (void *)call);
@@ -291,7 +284,7 @@ const tort_op tort_ops_linear_attention[] = {
     {"", "LinearAttention", 27, TORT_NEWEST_OPSET, "query:T key:T value:T past_state?:S decay?:T beta?:T",
      "output:T present_state:S", "T=floats13|-double S=floats13|-double",
      "chunk_size:int=64 kv_num_heads:int! q_num_heads:int! scale:float=0 update_rule:string=gated_delta",
-     .params_size = sizeof(linear_params), infer_linear, resolve_linear, linear_attention},
+     .params_size = sizeof(tort_linear_params), infer_linear, resolve_linear, linear_attention},
     {"", "CausalConvWithState", 27, TORT_NEWEST_OPSET, "input:T weight:T bias?:T past_state?:T",
      "output:T present_state:T", "T=floats13|-double", "activation:string=none", .params_size = sizeof(causal_params),
      infer_causal, resolve_causal, causal_conv},

@@ -25,7 +25,8 @@ extern const tort_kernel tort_firmware_conv_float[];
 extern const tort_kernel tort_firmware_conv[], tort_firmware_gemm[], tort_firmware_pool[], tort_firmware_elements[];
 extern const tort_kernel tort_firmware_move[], tort_firmware_maps[], tort_firmware_zip[], tort_firmware_reduce[];
 extern const tort_kernel tort_firmware_norm[], tort_firmware_rnn[], tort_firmware_resize[], tort_firmware_volume[];
-extern const tort_kernel tort_firmware_loss[], tort_firmware_places[], tort_firmware_grid_sample[];
+extern const tort_kernel tort_firmware_loss[], tort_firmware_places[], tort_firmware_grid_sample[],
+    tort_firmware_linear_attention[];
 extern const tort_kernel tort_firmware_conv_bytes[], tort_firmware_dense_bytes[], tort_firmware_elements_bytes[],
     tort_firmware_pool_bytes[], tort_firmware_concat_bytes[];
 

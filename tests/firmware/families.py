@@ -315,6 +315,15 @@ def recurrent(path):
     return family(path, steps, [floats("x", [6, 2, size]), floats("t", [2, 6, size]), floats("h1", [1, 2, hidden]), floats("h2", [2, 2, hidden])], weights)
 
 
+def states(path):
+    """Linear attention by every rule: two queries a key, decays and betas by head and by element, with and without a past."""
+    both, inputs = {"q_num_heads": 4, "kv_num_heads": 2, "outputs": 2}, [floats("q", [2, 3, 20]), floats("k", [2, 3, 10]), floats("v", [2, 3, 6]), floats("past", [2, 2, 5, 3])]
+    inputs += [floats("d1", [2, 3, 2]), floats("d5", [2, 3, 10]), floats("b1", [2, 3, 1]), floats("b2", [2, 3, 2])]
+    steps = [("LinearAttention", "q,k,v", {"update_rule": "linear", **both}), ("LinearAttention", "q,k,v,past,d1", {"update_rule": "gated", "scale": 0.3, **both})]
+    steps += [("LinearAttention", "q,k,v,past,,b1", {"update_rule": "delta", **both}), ("LinearAttention", "q,k,v,,d5,b2", dict(both))]
+    return family(path, steps, inputs, opset=27)
+
+
 def images(path):
     """Resizes, transposed convolutions, windows over three axes, products with batches along several axes."""
     rng = np.random.default_rng(10)
@@ -353,4 +362,4 @@ def activations(path):
     return path
 
 
-MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, images, grids, activations)
+MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, states, images, grids, activations)
