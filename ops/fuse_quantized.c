@@ -189,13 +189,6 @@ static bool build_pair(tort_match *match) {
            read_value(match, "w", "sw", "zw", w) && read_value(match, "y", "sy", "zy", y);
 }
 
-/* An operator that only moves elements, or selects them by order, may run on bytes if the scale and zero point stay. */
-static bool build_moved(tort_match *match) {
-    double x[2], y[2];
-    return same_type(match, "x", "y") && read_value(match, "x", "sx", "zx", x) &&
-           read_value(match, "y", "sy", "zy", y) && x[0] == y[0] && x[1] == y[1];
-}
-
 /* Softmax along an axis, as QLinearSoftmax has it from version 13 on. */
 static bool build_softmax(tort_match *match) {
     double x[2], y[2];
@@ -244,8 +237,6 @@ static bool build_concat(tort_match *match) {
         "qlinear_concat", PAIR values_ "*c=Concat(xd,wd" found_ ")" QUANTIZE,                                          \
             "com.microsoft::QLinearConcat(sy,zy,x,sx,zx,w,sw,zw" made_ ")", build_concat                               \
     }
-#define MOVED(ops_, found_, made_)                                                                                     \
-    { "quantized_moves", VALUE "*c=" ops_ "(xd" found_ ")" QUANTIZE, ops_ "(x" made_ ")", build_moved }
 
 const tort_pattern tort_patterns_quantized[] = {
     {"qlinear_conv", WEIGHTED "*c=Conv|tinyort::FusedConv(xd,wd,#b?)" QUANTIZE, "QLinearConv(x,sx,zx,w,sw,zw,sy,zy,b)",
@@ -268,8 +259,6 @@ const tort_pattern tort_patterns_quantized[] = {
     JOINED("", "", ""),
     JOINED(THIRD, ",ad", ",a,sa,za"),
     JOINED(THIRD FOURTH, ",ad,bd", ",a,sa,za,b,sb,zb"),
-    MOVED("MaxPool|Transpose|Flatten|Identity", "", ""),
-    MOVED("Reshape|Gather|Unsqueeze|Squeeze", ",a?", ",a"),
-    MOVED("Slice", ",a,b,d?,e?", ",a,b,d,e"),
+    {"byte_table", "^y=QuantizeLinear(x,#t)", "tinyort::ByteTable(x,t)", NULL},
     {0},
 };
