@@ -400,8 +400,8 @@ static tort_status run(const tort_call *call) {
     return reduce(call, (reduction)call->op->variant);
 }
 
-tort_status tort_reduce_mean(const tort_call *call) {
-    return reduce(call, REDUCE_MEAN);
+tort_status tort_reduce_sum(const tort_call *call) {
+    return reduce(call, REDUCE_SUM);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
