@@ -19,8 +19,10 @@ typedef struct tort_conv_params {
 /* Bits of the channels-last inputs of NhwcConv and NhwcFusedConv, X and Z, for tort_planar_run. */
 #define TORT_CONV_PLANAR (1u | 1u << TORT_EPILOGUE_Z)
 
-tort_status tort_infer_conv(tort_infer *infer);       /* inputs X, W and B */
-tort_status tort_resolve_conv(tort_resolve *resolve); /* params are tort_conv_params */
+tort_status tort_infer_conv(tort_infer *infer); /* inputs X, W and B */
+tort_status tort_infer_conv_transpose(tort_infer *infer);
+tort_status tort_resolve_conv_transpose(tort_resolve *resolve); /* params are tort_conv_params */
+tort_status tort_resolve_conv(tort_resolve *resolve);           /* params are tort_conv_params */
 
 /* Operands of the plain loops; `arg` is for `store`. */
 typedef struct tort_conv_loop {
@@ -42,6 +44,8 @@ typedef void (*tort_conv_store)(const tort_conv_loop *loop, int64_t m, int64_t f
 /* Computes a row of Conv. */
 void tort_conv_row_of(const tort_conv_loop *loop, int64_t n, int64_t m, const int64_t *out, int64_t first, int64_t last,
                       double *acc);
+void tort_conv_transpose_row(const tort_conv_loop *loop, int64_t n, int64_t m, const int64_t *out, int64_t first,
+                             int64_t last, double *acc);
 /* Runs `row` and `store` over all rows of Y, on several threads where that pays. */
 void tort_conv_rows(const tort_call *call, tort_conv_loop *loop, tort_conv_row row, tort_conv_store store);
 /* Runs `row` over the inputs X, W and B of a call, in float or double, and rounds to the type of Y. */

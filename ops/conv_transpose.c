@@ -129,7 +129,7 @@ static tort_status check_bias(const tort_infer *infer, tort_dim filters) {
     return TORT_OK;
 }
 
-static tort_status infer_conv_transpose(tort_infer *infer) {
+tort_status tort_infer_conv_transpose(tort_infer *infer) {
     const tort_info *x = &infer->node->inputs[0], *w = &infer->node->inputs[1];
     const int64_t group = tort_attr_int(infer->node, "group");
     const int32_t rank = x->rank >= 0 ? x->rank : w->rank;
@@ -176,7 +176,7 @@ static void place_padding(tort_sliding *window, const transpose_sizes *sizes) {
     }
 }
 
-static tort_status resolve_conv_transpose(tort_resolve *resolve) {
+tort_status tort_resolve_conv_transpose(tort_resolve *resolve) {
     tort_conv_params *params = resolve->params;
     const tort_info *x = &resolve->node->inputs[0], *w = &resolve->node->inputs[1];
     const int32_t rank = x->rank >= 0 ? x->rank : w->rank;
@@ -217,8 +217,8 @@ static bool source_row(const tort_sliding *window, const int64_t *out, int64_t k
     return true;
 }
 
-static void transpose_row(const tort_conv_loop *loop, int64_t n, int64_t m, const int64_t *out, int64_t first,
-                          int64_t last, double *acc) {
+void tort_conv_transpose_row(const tort_conv_loop *loop, int64_t n, int64_t m, const int64_t *out, int64_t first,
+                             int64_t last, double *acc) {
     const tort_conv_params *p = loop->params;
     const tort_sliding *window = &p->window;
     const int32_t x = window->axes - 1;
@@ -251,13 +251,13 @@ static void transpose_row(const tort_conv_loop *loop, int64_t n, int64_t m, cons
 }
 
 static tort_status run_conv_transpose(const tort_call *call) {
-    return tort_conv_run(call, transpose_row);
+    return tort_conv_run(call, tort_conv_transpose_row);
 }
 
 static tort_status run_dynamic_pads(const tort_call *call) {
     tort_tensor inputs[3];
     const tort_call plain = tort_conv_without_pads(call, inputs);
-    return tort_conv_run(&plain, transpose_row);
+    return tort_conv_run(&plain, tort_conv_transpose_row);
 }
 
 #define CONV_TRANSPOSE(since_, until_, types_)                                                                         \
@@ -265,7 +265,8 @@ static tort_status run_dynamic_pads(const tort_call *call) {
         "", "ConvTranspose", since_, until_, "X:T W:T B?:T", "Y:T", types_,                                            \
             "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints output_padding:ints "                 \
             "output_shape:ints pads:ints strides:ints",                                                                \
-            .params_size = sizeof(tort_conv_params), infer_conv_transpose, resolve_conv_transpose, run_conv_transpose  \
+            .params_size = sizeof(tort_conv_params), tort_infer_conv_transpose, tort_resolve_conv_transpose,           \
+            run_conv_transpose                                                                                         \
     }
 
 const tort_op tort_ops_conv_transpose[] = {
@@ -275,7 +276,7 @@ const tort_op tort_ops_conv_transpose[] = {
     {"com.microsoft", "ConvTransposeWithDynamicPads", 1, 1, "X:T W:T Pads?:int64 B?:T", "Y:T", "T=floats",
      "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints output_padding:ints "
      "strides:ints",
-     .shape_inputs = 1u << TORT_CONV_PADS, .params_size = sizeof(tort_conv_params), infer_conv_transpose,
-     resolve_conv_transpose, run_dynamic_pads},
+     .shape_inputs = 1u << TORT_CONV_PADS, .params_size = sizeof(tort_conv_params), tort_infer_conv_transpose,
+     tort_resolve_conv_transpose, run_dynamic_pads},
     {0},
 };

@@ -14,9 +14,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Number i of a list, or its only one. */
+/* Number i of a list, which begins again at its end. */
 static double number_of(const tort_tensor *list, int64_t i) {
-    return tort_element_at(list, tort_count(list) == 1 ? 0 : i);
+    return tort_element_at(list, i % tort_count(list));
 }
 
 /* Reads a constant of one number and replaces it by a scalar, as the fused operator needs it. An absent zero point
@@ -118,6 +118,17 @@ static bool build_conv(tort_match *match) {
     return read_weight_scale(match, 0, w->dims[0], &w_scale) && quantize_bias(match, w->dims[0], x_scale, &w_scale);
 }
 
+/* Filters of ConvTranspose are along axis 1 of W, those of a group. */
+static bool build_conv_transpose(tort_match *match) {
+    const tort_info *w = tort_match_info(match, "w");
+    const tort_node_view node = tort_match_node(match, "c");
+    double x_scale, y_scale;
+    tort_tensor w_scale;
+    if (w->rank < 3 || !read_ends(match, &x_scale, &y_scale) || !read_weight_scale(match, 1, w->dims[1], &w_scale))
+        return false;
+    return quantize_bias(match, w->dims[1] * tort_attr_int(&node, "group"), x_scale, &w_scale);
+}
+
 static bool build_matmul(tort_match *match) {
     const tort_info *w = tort_match_info(match, "w");
     double x_scale, y_scale;
@@ -125,6 +136,16 @@ static bool build_matmul(tort_match *match) {
     if (w->rank < 2 || !read_ends(match, &x_scale, &y_scale)) return false;
     if (!read_weight_scale(match, 1, w->dims[w->rank - 1], &w_scale)) return false;
     return tort_count(&w_scale) == 1 || w->rank == 2;
+}
+
+/* The bias has a number for each column. */
+static bool build_biased_matmul(tort_match *match) {
+    const tort_info *w = tort_match_info(match, "w");
+    double x_scale, y_scale;
+    tort_tensor w_scale;
+    if (w->rank != 2 || !read_ends(match, &x_scale, &y_scale) || !read_weight_scale(match, 1, w->dims[1], &w_scale))
+        return false;
+    return quantize_bias(match, w->dims[1], x_scale, &w_scale);
 }
 
 /* C of Gemm is part of the integer sum, whose step has no factors alpha and beta: they must be 1. */
@@ -268,8 +289,12 @@ static bool build_concat(tort_match *match) {
 const tort_pattern tort_patterns_quantized[] = {
     {"qlinear_conv", WEIGHTED "*c=Conv|tinyort::FusedConv(xd,wd,#b?)" QUANTIZE, "QLinearConv(x,sx,zx,w,sw,zw,sy,zy,b)",
      build_conv},
+    {"qlinear_conv_transpose", WEIGHTED "*c=ConvTranspose(xd,wd,#b?)" QUANTIZE,
+     "tinyort::QLinearConvTranspose(x,sx,zx,w,sw,zw,sy,zy,b)", build_conv_transpose},
     {"qlinear_matmul", PAIR "*c=MatMul|tinyort::FusedMatMul(xd,wd)" QUANTIZE, "QLinearMatMul(x,sx,zx,w,sw,zw,sy,zy)",
      build_matmul},
+    {"qlinear_matmul", WEIGHTED "*c=tinyort::FusedMatMul(xd,wd,#b)" QUANTIZE,
+     "tinyort::QLinearMatMul(x,sx,zx,w,sw,zw,sy,zy,b)", build_biased_matmul},
     {"qgemm", WEIGHTED "*c=Gemm|tinyort::FusedGemm(xd,wd,#b?)" QUANTIZE,
      "com.microsoft::QGemm(x,sx,zx,w,sw,zw,b,sy,zy)", build_gemm},
     {"matmul_integer_to_float", "~s=Mul(sx,#sw) *c=MatMulInteger(x,w,zx?,zw?) f=Cast{to=1}(c) y=Mul(f,s)",

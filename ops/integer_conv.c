@@ -48,6 +48,24 @@ static tort_status resolve_linear(tort_resolve *resolve) {
     return tort_operands_resolve(resolve, 3, linear_operands, tort_resolve_conv);
 }
 
+/* QLinearConvTranspose: scale and zero point of W are one, or one for each filter of a group, its axis 1. */
+static tort_status infer_transpose(tort_infer *infer) {
+    tort_status status =
+        tort_operands_infer(infer, 3, linear_operands, infer->node->inputs[7].type, tort_infer_conv_transpose);
+    for (int32_t i = 4; i <= 5 && !status; i++) {
+        const int64_t size = tort_known_dim(&infer->node->inputs[i], 0),
+                      filters = tort_known_dim(&infer->node->inputs[3], 1);
+        if (infer->node->inputs[i].rank == 1 && size > 1 && filters >= 0 && size != filters)
+            status = tort_fail(infer->error, TORT_E_MODEL, "input %d has %" PRId64 " elements, expected 1 or %" PRId64,
+                               (int)i, size, filters);
+    }
+    return status;
+}
+
+static tort_status resolve_transpose(tort_resolve *resolve) {
+    return tort_operands_resolve(resolve, 3, linear_operands, tort_resolve_conv_transpose);
+}
+
 static tort_status infer_either(tort_infer *infer) {
     return tort_planar_infer(infer, tort_channels_last(infer->node), infer_linear);
 }
@@ -83,7 +101,7 @@ static void store_linear(const tort_conv_loop *loop, int64_t m, int64_t first, i
     const linear *l = loop->arg;
     float w_scale, factor[TORT_BLOCK], zero_point[TORT_BLOCK];
     double sums[TORT_BLOCK], bias = l->bias ? ((const int32_t *)l->bias->data)[m] : 0;
-    tort_load_floats(TORT_FLOAT, l->w_scale->data, tort_count(l->w_scale) > 1 ? m : 0, 1, &w_scale);
+    tort_load_floats(TORT_FLOAT, l->w_scale->data, m % tort_count(l->w_scale), 1, &w_scale);
     for (int64_t i = 0; i < count; i++) {
         sums[i] = acc[i] + bias;
         factor[i] = l->x_scale * w_scale / l->y_scale;
@@ -92,14 +110,16 @@ static void store_linear(const tort_conv_loop *loop, int64_t m, int64_t first, i
     tort_requantize(loop->y, first, count, sums, factor, zero_point);
 }
 
-/* Puts X and W, inputs number x and w, less their zero points, as floats into scratch. */
-static void widen(const tort_call *call, int32_t x, int32_t x_zero, int32_t w, int32_t w_zero, tort_conv_loop *loop) {
+/* Puts X and W, inputs number x and w, less their zero points, as floats into scratch; W has its filters along `axis`.
+ */
+static void widen(const tort_call *call, int32_t x, int32_t x_zero, int32_t w, int32_t w_zero, int32_t axis,
+                  tort_conv_loop *loop) {
     tort_tensor zero;
     const tort_tensor *data = &call->inputs[x], *weights = &call->inputs[w];
     float *x_out = call->scratch, *w_out = x_out + tort_count(data);
     tort_subtract_zero_point(call, data, tort_optional_input(call, x_zero, 0, &zero), x_out);
     bool vector = w_zero < call->input_count && call->inputs[w_zero].rank == 1;
-    int32_t inner = vector ? weights->rank - 1 : 0; /* one per filter, the outermost dimension */
+    int32_t inner = vector ? weights->rank - 1 - axis : 0; /* one per filter */
     tort_subtract_zero_point(call, weights, tort_optional_input(call, w_zero, inner, &zero), w_out);
     loop->type = TORT_FLOAT;
     loop->data[0] = x_out;
@@ -108,21 +128,29 @@ static void widen(const tort_call *call, int32_t x, int32_t x_zero, int32_t w, i
 
 static tort_status run_integer(const tort_call *call) {
     tort_conv_loop loop = {.call = call, .params = call->params, .y = &call->outputs[0]};
-    widen(call, 0, 2, 1, 3, &loop);
+    widen(call, 0, 2, 1, 3, 0, &loop);
     tort_conv_rows(call, &loop, tort_conv_row_of, store_integers);
     return TORT_OK;
 }
 
-static tort_status run_linear(const tort_call *call) {
+static tort_status run_loop(const tort_call *call, int32_t axis, tort_conv_row row) {
     const tort_tensor *in = call->inputs;
     linear l = {.w_scale = &in[4], .bias = call->input_count > 8 && tort_present(&in[8]) ? &in[8] : NULL};
     tort_load_floats(in[1].type, in[1].data, 0, 1, &l.x_scale);
     tort_load_floats(in[6].type, in[6].data, 0, 1, &l.y_scale);
     tort_load_floats(in[7].type, in[7].data, 0, 1, &l.y_zero_point);
     tort_conv_loop loop = {.call = call, .params = call->params, .y = &call->outputs[0], .arg = &l};
-    widen(call, 0, 2, 3, 5, &loop);
-    tort_conv_rows(call, &loop, tort_conv_row_of, store_linear);
+    widen(call, 0, 2, 3, 5, axis, &loop);
+    tort_conv_rows(call, &loop, row, store_linear);
     return TORT_OK;
+}
+
+static tort_status run_linear(const tort_call *call) {
+    return run_loop(call, 0, tort_conv_row_of);
+}
+
+static tort_status run_transpose(const tort_call *call) {
+    return run_loop(call, 1, tort_conv_transpose_row);
 }
 
 tort_status tort_either_conv_run(const tort_call *call, tort_status (*run)(const tort_call *call)) {
@@ -146,6 +174,12 @@ const tort_op tort_ops_integer_conv[] = {
      "y:T3", "T1=int8|uint8 T2=int8|uint8 T3=int8|uint8 T4=int32",
      "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints pads:ints strides:ints",
      .params_size = sizeof(tort_conv_params), infer_linear, resolve_linear, run_linear},
+    {"tinyort", "QLinearConvTranspose", 1, 1,
+     "x:T1 x_scale:float x_zero_point:T1 w:T2 w_scale:float w_zero_point:T2 y_scale:float y_zero_point:T3 B?:T4",
+     "y:T3", "T1=int8|uint8 T2=int8|uint8 T3=int8|uint8 T4=int32",
+     "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints output_padding:ints output_shape:ints "
+     "pads:ints strides:ints",
+     .params_size = sizeof(tort_conv_params), infer_transpose, resolve_transpose, run_transpose},
     {"com.microsoft", "QLinearConv", 1, 1,
      "x:T1 x_scale:float x_zero_point:T1 w:T2 w_scale:float w_zero_point:T2 y_scale:float y_zero_point:T3 B?:T4",
      "y:T3", "T1=int8|uint8 T2=int8|uint8 T3=int8|uint8 T4=int32",

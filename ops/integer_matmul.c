@@ -15,6 +15,7 @@ const tort_integer_inputs tort_integer_matmul_inputs[] = {
     [TORT_MATMUL_INTEGER] = {0, -1, 2, 1, -1, 3, -1, -1, -1, false},
     [TORT_MATMUL_INTEGER16] = {0, -1, -1, 1, -1, -1, -1, -1, -1, false},
     [TORT_MATMUL_LINEAR] = {0, 1, 2, 3, 4, 5, 6, 7, -1, false},
+    [TORT_MATMUL_BIASED] = {0, 1, 2, 3, 4, 5, 6, 7, 8, false},
     [TORT_MATMUL_TO_FLOAT] = {0, 2, 4, 1, 3, 5, -1, -1, 6, false},
     [TORT_MATMUL_DYNAMIC] = {0, -1, -1, 1, 2, 3, -1, -1, 4, true},
 };
@@ -179,22 +180,17 @@ void tort_integer_product_open(const tort_call *call, const tort_integer_inputs 
     product->b = b_out;
 }
 
-/* Stores floats: scaled sums plus the bias of their columns. */
-static void finish_floats(const tort_integer_product *p, int64_t first, int64_t count, const double *sums,
-                          const float *factor) {
-    double y[TORT_BLOCK];
-    for (int64_t i = 0; i < count; i++) y[i] = sums[i] * (double)factor[i];
-    if (p->bias) {
-        double bias[TORT_BLOCK];
-        const bool one = tort_count(p->bias) == 1;
-        tort_load_doubles(p->bias->type, p->bias->data, one ? 0 : first % p->params->n, one ? 1 : count, bias);
-        for (int64_t i = 0; i < count; i++) y[i] += bias[one ? 0 : i];
-    }
-    tort_store_doubles(p->y->type, p->y->data, first, count, y);
+/* Adds the bias of their columns to the sums, if there is one. */
+static void add_bias(const tort_integer_product *p, int64_t first, int64_t count, double *sums) {
+    double bias[TORT_BLOCK];
+    if (!p->bias) return;
+    const bool one = tort_count(p->bias) == 1;
+    tort_load_doubles(p->bias->type, p->bias->data, one ? 0 : first % p->params->n, one ? 1 : count, bias);
+    for (int64_t i = 0; i < count; i++) sums[i] += bias[one ? 0 : i];
 }
 
 static void finish(const tort_integer_product *p, const tort_loop *loop, int64_t first, int64_t count,
-                   const int64_t *offsets, const double *sums) {
+                   const int64_t *offsets, double *sums) {
     float factor[TORT_BLOCK], zero_point[TORT_BLOCK], a[TORT_BLOCK], b[TORT_BLOCK];
     if (p->a_scale == NULL) {
         for (int64_t i = 0; i < count; i++) ((int32_t *)p->y->data)[first + i] = (int32_t)(uint32_t)(int64_t)sums[i];
@@ -207,8 +203,10 @@ static void finish(const tort_integer_product *p, const tort_loop *loop, int64_t
         factor[i] = a[i * a_step] * b[i * b_step] / (p->quantized ? p->y_scale : 1);
         zero_point[i] = p->y_zero_point;
     }
+    for (int64_t i = 0; !p->quantized && i < count; i++) sums[i] *= (double)factor[i];
+    add_bias(p, first, count, sums);
     if (!p->quantized) {
-        finish_floats(p, first, count, sums, factor);
+        tort_store_doubles(p->y->type, p->y->data, first, count, sums);
         return;
     }
     tort_requantize(p->y, first, count, sums, factor, zero_point);
@@ -283,6 +281,9 @@ const tort_op tort_ops_integer_matmul[] = {
     {"", "QLinearMatMul", 21, TORT_NEWEST_OPSET,
      "a:T1 a_scale:TS a_zero_point:T1 b:T2 b_scale:TS b_zero_point:T2 y_scale:TS y_zero_point:T3", "y:T3",
      "TS=floats13|-double T1=quantized19 T2=quantized19 T3=quantized19", "", BY(LINEAR, infer_linear)},
+    {"tinyort", "QLinearMatMul", 1, 1,
+     "a:T1 a_scale:float a_zero_point:T1 b:T2 b_scale:float b_zero_point:T2 y_scale:float y_zero_point:T3 C:int32",
+     "y:T3", "T1=int8|uint8 T2=int8|uint8 T3=int8|uint8", "", BY(BIASED, infer_linear)},
     {"com.microsoft", "MatMulInteger16", 1, 1, "A:T1 B:T2", "Y:T3", "T1=int16|uint16 T2=int16|uint16 T3=int32|uint32",
      "", BY(INTEGER16, infer_integer)},
     {"com.microsoft", "MatMulIntegerToFloat", 1, 1,

@@ -10,16 +10,17 @@
 typedef struct tort_integer_inputs {
     int32_t a, a_scale, a_zero, b, b_scale, b_zero;
     int32_t y_scale, y_zero; /* without them the result is float */
-    int32_t bias;            /* of floats, one per column */
+    int32_t bias;            /* one per column: a float, or, where Y is quantized, an int32 in steps of the sums */
     bool dynamic;            /* A is float, and is quantized to uint8 with a scale of its own */
 } tort_integer_inputs;
 
-/* Values of tort_op.variant: MatMulInteger, MatMulInteger16, QLinearMatMul, MatMulIntegerToFloat,
- * DynamicQuantizeMatMul. */
+/* Values of tort_op.variant: MatMulInteger, MatMulInteger16, QLinearMatMul, tinyort's with a bias,
+ * MatMulIntegerToFloat, DynamicQuantizeMatMul. */
 typedef enum tort_integer_matmul {
     TORT_MATMUL_INTEGER,
     TORT_MATMUL_INTEGER16,
     TORT_MATMUL_LINEAR,
+    TORT_MATMUL_BIASED,
     TORT_MATMUL_TO_FLOAT,
     TORT_MATMUL_DYNAMIC
 } tort_integer_matmul;

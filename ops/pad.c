@@ -286,7 +286,7 @@ static tort_status pad_reference(const tort_call *call) {
 #define PAD(SINCE, UNTIL, ALL)                                                                                         \
     {                                                                                                                  \
         "", "Pad", SINCE, UNTIL, "data:T pads:int64 constant_value?:T axes?:Tind", "output:T",                         \
-            "T=" ALL " Tind=int32|int64", "mode:string=constant", 1u << 1 | 1u << 3, 0, PAD_FUNCTIONS                  \
+            "T=" ALL " Tind=int32|int64", "mode:string=constant", 1u << 1 | 1u << 3, TORT_OP_FILLS, PAD_FUNCTIONS      \
     }
 
 const tort_op tort_ops_pad[] = {
@@ -295,9 +295,9 @@ const tort_op tort_ops_pad[] = {
     {"", "Pad", 2, 10, "data:T", "output:T", "T=floats", "pads:ints! mode:string=constant value:float=0", 0, 0,
      PAD_FUNCTIONS},
     {"", "Pad", 11, 12, "data:T pads:int64 constant_value?:T", "output:T", "T=numeric", "mode:string=constant", 1u << 1,
-     0, PAD_FUNCTIONS},
+     TORT_OP_FILLS, PAD_FUNCTIONS},
     {"", "Pad", 13, 17, "data:T pads:int64 constant_value?:T", "output:T", "T=all13", "mode:string=constant", 1u << 1,
-     0, PAD_FUNCTIONS},
+     TORT_OP_FILLS, PAD_FUNCTIONS},
     PAD(18, 18, "all13"),
     PAD(19, 20, "all13"),
     PAD(21, 22, "all21"),

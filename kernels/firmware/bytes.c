@@ -121,6 +121,13 @@ tort_status tort_firmware_pack_filter(const tort_firmware_filters *f, int64_t gr
     return TORT_OK;
 }
 
+void tort_firmware_store_filter(const tort_firmware_bytes *form, const tort_firmware_filters *f, int64_t m,
+                                const int8_t *w, int8_t *to) {
+    const int64_t turn = form->turn ? form->turn : f->depth;
+    to += m / form->tile * form->tile * f->depth + m % form->tile * turn;
+    for (int64_t k = 0; k < f->length; k++) to[k / turn * form->tile * turn + k % turn] = w[k];
+}
+
 void tort_firmware_unflip(const tort_firmware_filters *f, int64_t m, const int8_t *w, int32_t flip, void *packed) {
     int32_t sum = 0;
     for (int64_t k = 0; k < f->length; k++) sum += w[k];

@@ -21,6 +21,8 @@ typedef struct tort_firmware_bytes {
     int32_t depthwise; /* weights are padded to a multiple of so many channels; 1: taps lie beside those of all */
     void (*conv)(const tinyort_conv_bytes_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
                  const float *factors, void *room, void *y);
+    void (*conv_transpose)(const tinyort_conv_transpose_bytes_shape *shape, const void *x, const int8_t *w,
+                           const int32_t *bias, const float *factors, void *room, void *y);
     void (*run_depthwise)(const tinyort_depthwise_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
                           const float *factors, void *room, void *y);
     void (*planes)(const tinyort_planes_dsp_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
@@ -89,6 +91,9 @@ void tort_firmware_tell_product(const tort_call *call, const tort_firmware_filte
 tort_status tort_firmware_pack_filter(const tort_firmware_filters *f, int64_t group, int64_t m, const int8_t *w,
                                       double bias, float factor, int32_t zero, void *packed, tort_error *error);
 
+/* Stores the weights of filter m of a group as the loops of columns read them: bytes of a tile of filters in turns. */
+void tort_firmware_store_filter(const tort_firmware_bytes *form, const tort_firmware_filters *f, int64_t m,
+                                const int8_t *w, int8_t *to);
 /* Makes the bias of filter m that of a loop which takes bytes of uint8 as they are, not less 128. flip: 128 for uint8,
  * else 0. */
 void tort_firmware_unflip(const tort_firmware_filters *f, int64_t m, const int8_t *w, int32_t flip, void *packed);

@@ -3,6 +3,7 @@
 
 #include "kernels/firmware/bytes.h"
 #include "kernels/firmware/code/conv_bytes.h"
+#include "kernels/firmware/code/conv_transpose_bytes.h"
 #include "kernels/firmware/code/depthwise_dsp.h"
 #include "kernels/firmware/code/dense_dsp.h"
 #include "kernels/firmware/code/dense_bytes.h"
@@ -22,6 +23,7 @@ const tort_firmware_bytes tort_firmware_bytes_dsp = {
     .planes = tinyort_planes_dsp,
     .pixels = "tinyort_depthwise_dsp",
     .conv = tinyort_conv_bytes,
+    .conv_transpose = tinyort_conv_transpose_bytes,
     .dense = tinyort_dense_bytes,
     .floats = &tort_firmware_floats_fused,
 };

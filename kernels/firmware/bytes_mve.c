@@ -3,6 +3,7 @@
 
 #include "kernels/firmware/bytes.h"
 #include "kernels/firmware/code/conv_bytes.h"
+#include "kernels/firmware/code/conv_transpose_bytes.h"
 #include "kernels/firmware/code/depthwise_mve.h"
 #include "kernels/firmware/code/dense_mve.h"
 #include "kernels/firmware/code/dense_bytes.h"
@@ -19,6 +20,7 @@ const tort_firmware_bytes tort_firmware_bytes_mve = {
     .interleaved = true,
     .depthwise = 8,
     .conv = tinyort_conv_bytes,
+    .conv_transpose = tinyort_conv_transpose_bytes,
     .run_depthwise = tinyort_depthwise,
     .dense = tinyort_dense_bytes,
     .floats = &tort_firmware_floats_fused,

@@ -3,6 +3,7 @@
 
 #include "kernels/firmware/bytes.h"
 #include "kernels/firmware/code/conv_bytes.h"
+#include "kernels/firmware/code/conv_transpose_bytes.h"
 #include "kernels/firmware/code/depthwise_plain.h"
 #include "kernels/firmware/code/dense_plain.h"
 #include "kernels/firmware/code/dense_bytes.h"
@@ -12,8 +13,8 @@
     {                                                                                                                  \
         .tile = 2, .turn = 0, .depth = 1, .widens = false, .rows = "tinyort_rows_plain",                               \
         .pixels = "tinyort_depthwise_plain", .dense_rows = "tinyort_dense_plain", .depthwise = 1,                      \
-        .conv = tinyort_conv_bytes, .run_depthwise = tinyort_depthwise, .dense = tinyort_dense_bytes,                  \
-        .floats = floats_,                                                                                             \
+        .conv = tinyort_conv_bytes, .conv_transpose = tinyort_conv_transpose_bytes,                                    \
+        .run_depthwise = tinyort_depthwise, .dense = tinyort_dense_bytes, .floats = floats_,                           \
     }
 
 const tort_firmware_bytes tort_firmware_bytes_plain = FORM(&tort_firmware_floats_separate);

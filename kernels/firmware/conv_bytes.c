@@ -129,9 +129,7 @@ static void store_filter(const tort_firmware_bytes *form, const tort_firmware_fi
             to[(f->padded - 4) * f->length + k * 4 + at - back] = w[k];
         return;
     }
-    const int64_t turn = form->turn ? form->turn : f->depth;
-    to += at / form->tile * form->tile * f->depth + at % form->tile * turn;
-    for (int64_t k = 0; k < f->length; k++) to[k / turn * form->tile * turn + k % turn] = w[k];
+    tort_firmware_store_filter(form, f, at, w, to);
 }
 
 static tort_status prepare(tort_prepare *prepare) {

@@ -7,12 +7,13 @@
 #include "ops/microsoft/qlinear.h"
 
 /* Input indices of an operator, by tort_kernel.variant. */
-enum { GEMM, MATMUL };
+enum { GEMM, MATMUL, BIASED };
 static const struct {
     int32_t a_scale, a_zero, b, b_scale, b_zero, bias, y_scale, y_zero;
 } inputs[] = {
     [GEMM] = {1, 2, 3, 4, 5, 6, 7, 8},
     [MATMUL] = {1, 2, 3, 4, 5, -1, 6, 7},
+    [BIASED] = {1, 2, 3, 4, 5, 8, 6, 7},
 };
 
 /* A product as far as kernels here serve it: `count` rows of `length`, times `filters` columns of B. */
@@ -69,6 +70,7 @@ static tort_verdict claim_matmul(const tort_target *target, const tort_node_view
     (void)target;
     tort_verdict verdict = tort_firmware_claim_weights(node, inputs[MATMUL].b, inputs[MATMUL].b_zero);
     if (verdict.code == TORT_YES) verdict = claim_numbers(node);
+    if (verdict.code == TORT_YES) verdict = tort_firmware_claim_constant(node, inputs[node->kernel->variant].bias, "C");
     for (int32_t i = 0; verdict.code == TORT_YES && i < p->batch_rank; i++)
         if (p->b_strides[i]) verdict = tort_no(TORT_NO_SHAPE, "", "B has batches");
     return verdict;
@@ -221,6 +223,7 @@ static tort_status run_two(const tort_call *call) {
 const tort_kernel tort_firmware_dense_bytes[] = {
     ROW("com.microsoft", "QGemm", claim_gemm, GEMM),
     ROW("", "QLinearMatMul", claim_matmul, MATMUL),
+    ROW("tinyort", "QLinearMatMul", claim_matmul, BIASED),
     {"", "QLinearMatMul", "matmul_bytes", .claim = claim_two, .run = run_two, .emit = tort_firmware_emit,
      .variant = MATMUL},
     {.op = NULL},

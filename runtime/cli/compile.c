@@ -102,6 +102,7 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
                                       .integers = options->io == CLI_INTEGER,
                                       .apart = options->weights == CLI_BIN,
                                       .target = options->processor,
+                                      .strict = options->strict_integers,
                                       .main = options->main};
     if (!status) status = tort_compile(j->session, &how, &j->compiled, error);
     return status ? status : write_files(j, options->output, options->force, error);
@@ -131,16 +132,24 @@ static void fill_json(const job *j, const cli_options *options, cJSON *json) {
     cli_json_number(json, "banded", made->banded);
     cli_json_number(json, "multiply_adds", (int64_t)made->multiply_adds);
     if (made->peak) cli_json_text(json, "peak", made->peak);
+    cli_json_number(json, "float_steps", made->float_count);
     cJSON *hashes = cJSON_AddObjectToObject(json, "hashes");
     add_hash(hashes, "graph", made->hashes.graph);
     add_hash(hashes, "code", made->hashes.code);
     add_hash(hashes, "weights", made->hashes.weights);
 }
 
-/* Every product of 8-bit numbers that becomes one of floats: there is no table of nodes here that would have it. */
-static void tell_precision(tort_session *session) {
+/* Every step of a quantized model that computes with floats, products of 8-bit numbers with reason and cure: there is
+ * no table of nodes here that would have them. */
+static void tell_precision(tort_session *session, const tort_compiled *made) {
     tort_report *report = cli_report(session);
     const char *label = "in float32     ";
+    for (int32_t i = 0; i < made->float_count; i++) {
+        const tort_report_node *node = report->nodes[made->float_nodes[i]];
+        if (cli_widened(node)) continue;
+        cli_print(stdout, "%s%s (%s)\n", label, node->path, node->op);
+        label = "               ";
+    }
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_verdict *why = cli_widened(report->nodes[i]);
         if (!why) continue;
@@ -161,7 +170,7 @@ static void tell(const job *j, const cli_options *options) {
     if (made->peak)
         cli_print_line(stdout, "  lower bound  %llu bytes for '%s'; %llu if no output could lie over its input\n",
                        (unsigned long long)made->bound_bytes, made->peak, (unsigned long long)made->separate_bytes);
-    tell_precision(j->session);
+    tell_precision(j->session, made);
     for (int32_t i = 0; i < made->file_count; i++)
         cli_print(stdout, "%s%s/%s\n", i ? "               " : "written        ", options->output, made->files[i].name);
 }

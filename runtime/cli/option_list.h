@@ -14,7 +14,7 @@ OPTION(REQUIRE, "require", "EP,...", PLACING | CLI_CMD_PROVIDERS, TEXT(require),
 OPTION(STRICT, "strict", NULL, PLACING, FLAG(strict), "every node must be on the first provider")
 OPTION(ALLOW, "allow", "OP,...", PLACING, TEXT(allow), "operators that --strict lets pass")
 OPTION(STRICT_INTEGERS, "strict-integers", NULL, PLACING | CLI_CMD_COMPILE, FLAG(strict_integers),
-       "every product of 8-bit numbers must be one of integers")
+       "products of 8-bit numbers must be integers; compile: all steps")
 OPTION(PIN, "pin", "NODE=EP", PLACING & ~(uint32_t)CLI_CMD_REDUCE, TEXTS(pins),
        "put a node, by name or as '#12', on this provider (repeatable)")
 OPTION(BIND, "bind", "NAME=EP", CLI_CMD_PLAN | CLI_CMD_BENCH, TEXTS(bindings),

@@ -314,6 +314,7 @@ enum {
     TORT_OP_NARROWS = 1u << 20,  /* output 0 stands for the numbers of input 0 (QuantizeLinear) */
     TORT_OP_CHOOSES = 1u << 21,  /* the elements of its outputs are such of input 0, by index or as the largest: so a
                                     node on 8-bit numbers chooses those that stand for what it chooses */
+    TORT_OP_FILLS = 1u << 23,    /* chooses too, and fills what is left with input 2, by default with 0 (Pad) */
     TORT_OP_CLAMPS = 1u << 22,   /* gives a number itself, or the nearest that is between two bounds */
     TORT_OP_VALUES = 1u << 18 /* takes or makes sequences, optionals or maps; `reference` fills tort_call.output_values.
                                  A node whose operands are all tensors runs as usual */

@@ -379,6 +379,23 @@ def quantized_kin_cases():
     yield between("qlinear_mean", "c=GlobalAveragePool(xd)", "QLinearGlobalAveragePool", x=(2, 3, 6, 5))
     yield between("qlinear_average_pool", "c=AveragePool<kernel_shape=[3,2],strides=[2,1],pads=[1,0,1,1]>(xd)", "QLinearAveragePool", x=(2, 3, 6, 5), chains=("firmware",))
     yield between("qlinear_average_pool", "c=AveragePool<kernel_shape=[2,2],pads=[1,1,0,0],count_include_pad=1>(xd)", "QLinearAveragePool", x=(2, 3, 6, 5), chains=("firmware",))
+    board = {"chains": ("firmware",)}
+    yield between("qlinear_reduce_mean", "c=ReduceMean<axes=[1],keepdims=0>(xd)", "QLinearReduceMean", **board)
+    yield between("qlinear_reduce_mean", "c=ReduceMean(xd,ax)", "QLinearReduceMean", {"ax": np.array([-1])}, opset=18, **board)
+    to = {"roi": np.zeros(0, np.float32), "to": np.array([1, 1, 2, 2], np.float32)}
+    yield between("qlinear_resize", 'c=Resize<mode="linear">(xd,roi,to)', "QLinearResize", to, x=(1, 3, 6, 5), **board)
+    sizes = {"s": (6,), "b": (6,)}
+    yield between("qlinear_norm", "c=LayerNormalization(xd,s,b)", "QLinearLayerNormalization", sizes, opset=17, **board)
+    sizes = {"s": (3,), "b": (3,)}
+    yield between("qlinear_norm", "c=InstanceNormalization(xd,s,b)", "QLinearInstanceNormalization", sizes, index=1, **board)
+    filters = {"w": integers(-90, 90, 3, 4, 2, 2), "sw": positive(4).astype(np.float32) / 100, "zw": np.zeros(4, np.int8), "b": (4,)}
+    nodes = "wd=DequantizeLinear<axis=1>(w,sw,zw) c=ConvTranspose<strides=[2,2]>(xd,wd,b)"
+    yield between("qlinear_conv_transpose", nodes, "QLinearConvTranspose", filters, x=(1, 3, 6, 5), folded=("wd",), **board)
+    columns = {"w": integers(-90, 90, 6, 4), "sw": positive(4).astype(np.float32) / 100, "zw": np.zeros(4, np.int8), "b": (4,)}
+    nodes = "wd=DequantizeLinear<axis=1>(w,sw,zw) m=MatMul(xd,wd) c=Add(m,b)"
+    yield between("qlinear_matmul", nodes, "QLinearMatMul", columns, index=1, folded=("wd",), **board)
+    nodes = "xq=QuantizeLinear(x,sx,zx) xd=DequantizeLinear(xq,sx,zx) y=ArgMax<axis=1>(xd)"
+    yield Case(**QUANTIZED | {"row": "quantized_arg", "nodes": nodes, "inputs": {"x": (2, 3, 6)}, "weights": {**STEPS}, "units": "QuantizeLinear ArgMax", "folded": (), **board})
     third = "uq=QuantizeLinear(u,su,zu) ud=DequantizeLinear(uq,su,zu) "
     fourth = "tq=QuantizeLinear(t,su,zu) td=DequantizeLinear(tq,su,zu) "
     for index, parts, more in ((0, "xd,vd", ""), (1, "xd,vd,ud", third), (2, "xd,vd,ud,td", third + fourth)):

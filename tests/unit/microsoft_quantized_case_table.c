@@ -36,6 +36,16 @@ const char *const microsoft_quantized_cases[] = {
     "u8[] 2 -> u8[1,2,1,1] 5 27",
     "com.microsoft.QLinearGlobalAveragePool 1; channels_last=1; u8[1,2,2,2] 1 2 3 4 11 12 13 18; f32[] 0.5; u8[] 1; "
     "f32[] 0.25; u8[] 2 -> u8[1,1,1,2] 14 18",
+    "tinyort.QLinearConvTranspose 1; strides=1,2; u8[1,1,1,2] 3 5; f32[] 0.5; u8[] 1; i8[1,1,1,2] 2 -1; f32[1] 0.5; "
+    "i8[1] 0; f32[] 0.5; u8[] 10; i32[1] 4 -> u8[1,1,1,4] 14 11 16 10",
+    "tinyort.QLinearMatMul 1; ; u8[1,2] 3 5; f32[] 0.5; u8[] 1; i8[2,2] 1 2 3 -1; f32[2] 0.5 1; i8[2] 0 0; f32[] 1; "
+    "u8[] 7; i32[2] 2 4 -> u8[1,2] 11 9",
+    "tinyort.QLinearResize 1; mode=linear; u8[1,1,1,2] 10 20; f32[] 1; u8[] 0; f32[] 0.5; u8[] 5; -; f32[4] 1 1 1 2 -> "
+    "u8[1,1,1,4] 25 30 40 45",
+    "tinyort.QLinearLayerNormalization 1; ; i8[1,2] 1 3; f32[] 1; i8[] 0; f32[] 0.5; i8[] 0; f32[2] 2 4; f32[2] 1 0 -> "
+    "i8[1,2] -2 8",
+    "tinyort.QLinearInstanceNormalization 1; ; i8[1,2,2] 1 3 5 5; f32[] 1; i8[] 0; f32[] 0.5; i8[] 0; f32[2] 2 1; "
+    "f32[2] 1 2 -> i8[1,2,2] -2 6 4 4",
     "com.microsoft.QLinearReduceMean 1; axes=1 keepdims=1; u8[2,3] 1 3 5 10 20 33; f32[] 0.5; u8[] 1; f32[] 0.25; "
     "u8[] 2 -> u8[2,1] 6 42",
     "com.microsoft.ReduceSumInteger 1; axes=0 keepdims=0; i8[2,2] -100 -100 50 7 -> i32[2] -50 -93",

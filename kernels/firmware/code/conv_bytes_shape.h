@@ -19,6 +19,13 @@ typedef struct tinyort_conv_bytes_shape {
     int32_t batch, groups, direct, widened, padded, downwards;
 } tinyort_conv_bytes_shape;
 
+/* multiple: of the length of a column. */
+typedef struct tinyort_conv_transpose_bytes_shape {
+    tinyort_bytes_shape rows;
+    tinyort_window_shape window;
+    int32_t batch, groups, widened, padded, multiple;
+} tinyort_conv_transpose_bytes_shape;
+
 typedef struct tinyort_depthwise_shape {
     tinyort_bytes_shape rows;
     tinyort_window_shape window;

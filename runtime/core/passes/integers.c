@@ -2,13 +2,12 @@
  *
  * Nodes that choose elements, by index or by order, do with 8-bit numbers what they do with the numbers that these
  * stand for, so QuantizeLinear may come before such a node, and DequantizeLinear behind it; QuantizeLinear may also
- * come before a clamp, since it never decreases. Each such step swaps two nodes, and all steps together leave nothing
- * but functions of one element between the two. Such a function of one 8-bit tensor has 256 results: a table.
+ * come before a clamp, since it never decreases. Each such step swaps two nodes. All together leave nothing but
+ * functions of one element between the two; such a function of one 8-bit tensor has 256 results: a table.
  *
- * Example: DequantizeLinear(x) Sigmoid Mul(x) Reshape QuantizeLinear becomes DequantizeLinear(x) Sigmoid Mul(x)
- * QuantizeLinear Reshape, then ByteTable(x) Reshape. The entries are what the references of the nodes compute, so a
- * number halfway between two bytes may round to the other one. Operators are known by their flags, the table's by the
- * row with '^' (pattern.h). Read first: fuse.c. */
+ * Example: DequantizeLinear(x) Sigmoid Mul(x) Reshape QuantizeLinear becomes ByteTable(x) Reshape. Entries are what the
+ * references of the nodes compute, so a number halfway between two bytes may round to the other one. Operators are
+ * known by their flags, the table's by the row with '^' (pattern.h). Read first: fuse.c. */
 #include <string.h>
 
 #include "runtime/core/lowered/constants.h"
@@ -57,15 +56,13 @@ static bool fits(const tort_fuser *f, int32_t index, int32_t provider, uint32_t 
     return node->output_count > 0 && node->outputs[0] >= 0;
 }
 
-/* True if all inputs but the first are constants of one element: of QuantizeLinear, that it is by tensor. */
-static bool is_by_tensor(const tort_fuser *f, const tort_node *node) {
-    for (int32_t i = 1; i < node->input_count; i++)
-        if (node->inputs[i] >= 0 && !is_single(f, node->inputs[i])) return false;
-    return true;
-}
-
+/* True of QuantizeLinear and its like, by their flag, if all inputs but the first are constants of one element. */
 static bool is_border(const tort_fuser *f, int32_t index, int32_t provider, uint32_t flag) {
-    return fits(f, index, provider, flag) && is_by_tensor(f, node_at(f, index));
+    const tort_node *node = node_at(f, index);
+    bool border = fits(f, index, provider, flag);
+    for (int32_t i = 1; border && i < node->input_count; i++)
+        border = node->inputs[i] < 0 || is_single(f, node->inputs[i]);
+    return border;
 }
 
 /* The node that makes the value, which nobody else reads; -1. */
@@ -258,40 +255,35 @@ static bool collect(const tort_fuser *f, int32_t root, int32_t last, region *r) 
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* What a value of the region holds: the start, the results of one of its nodes, or a constant, which is acquired. */
-static bool find_data(const tort_fuser *f, const region *r, int32_t count, int32_t value, const void *start,
-                      const void **data) {
-    *data = value == r->root ? start : NULL;
-    for (int32_t k = 0; k < count && !*data; k++)
-        if (node_at(f, r->nodes[k])->outputs[0] == value) *data = r->results[k];
-    return *data || (tort_is_constant(f->lowered, value) &&
-                     !tort_constant_acquire(f->session, f->lowered->constant_of[value], data, NULL));
+/* What a value of the region holds, before node k; NULL: it is a constant. */
+static const void *data_of(const tort_fuser *f, const region *r, int32_t k, int32_t value, const void *start) {
+    while (k-- > 0)
+        if (node_at(f, r->nodes[k])->outputs[0] == value) return r->results[k];
+    return value == r->root ? start : NULL;
 }
 
 /* Computes node k for all 256 elements of the start. */
 static bool evaluate_node(tort_fuser *f, region *r, int32_t k, const void *start) {
     const tort_node *node = node_at(f, r->nodes[k]);
     const tort_node_view view = tort_pass_view(&f->pass, r->nodes[k]);
-    tort_tensor inputs[TORT_INFER_INPUTS] = {{.type = TORT_UNDEFINED}}, output = {.data = r->results[k]};
-    bool found = node->input_count <= TORT_INFER_INPUTS;
-    int32_t i = 0;
-    for (; found && i < node->input_count; i++) {
-        if (node->inputs[i] < 0) continue;
+    tort_tensor inputs[TORT_INFER_INPUTS] = {{.type = TORT_UNDEFINED}}, output = {.data = NULL};
+    if (node->input_count > TORT_INFER_INPUTS || tort_pass_acquire(&f->pass, r->nodes[k], NULL)) return false;
+    bool found = true;
+    for (int32_t i = 0; i < node->input_count; i++) {
         tort_info *info = &f->pass.in[i];
+        if (node->inputs[i] < 0) continue;
+        const void *data = data_of(f, r, k, node->inputs[i], start);
         if (node->inputs[i] == r->root) info->type = r->type;
-        info->rank = !info->constant;
+        info->rank = data != NULL;
         info->dims[0] = BYTES;
-        found = find_data(f, r, k, node->inputs[i], start, &info->data) && tort_info_tensor(info, &inputs[i]);
-        memcpy(&inputs[i].data, &info->data, sizeof info->data); /* drops const: references do not write inputs */
+        found = found && (data || info->data) && tort_info_tensor(info, &inputs[i]);
+        inputs[i].data = (void *)(uintptr_t)(data ? data : info->data); /* references do not write inputs */
     }
-    f->pass.out[0].rank = 1;
-    f->pass.out[0].dims[0] = BYTES;
+    f->pass.out[0] = (tort_info){.type = f->pass.out[0].type, .nest = -1, .rank = 1, .dims = {BYTES}};
     found = found && tort_info_tensor(&f->pass.out[0], &output) && tort_type_bits(output.type) <= 64;
     output.data = r->results[k];
     found = found && !tort_evaluate(f->session, node, &view, inputs, &output, NULL);
-    while (i-- > 0)
-        if (node->inputs[i] >= 0 && tort_is_constant(f->lowered, node->inputs[i]) && f->pass.in[i].data)
-            tort_constant_release(f->session, f->lowered->constant_of[node->inputs[i]]);
+    tort_pass_release(&f->pass, r->nodes[k]);
     return found;
 }
 
@@ -326,8 +318,7 @@ static bool bypass(tort_fuser *f, int32_t index, int32_t root) {
     const tort_graph *graph = &f->lowered->graph;
     const int32_t out = graph->nodes[index].outputs[0];
     for (int32_t i = 0; i < graph->output_count; i++)
-        if (graph->outputs[i] == out) return false;
-    if (f->looked_at[out]) return false;
+        if (graph->outputs[i] == out || f->looked_at[out]) return false;
     for (int32_t n = 0; n < graph->node_count; n++)
         if (graph->nodes[n].op && graph->nodes[n].op->flags & TORT_OP_CONTROL) return false;
     for (int32_t n = index + 1; n < graph->node_count; n++)
@@ -338,9 +329,10 @@ static bool bypass(tort_fuser *f, int32_t index, int32_t root) {
     return true;
 }
 
-static bool is_identity(const tort_fuser *f, const region *r, int32_t out) {
+/* True if the last node gives each of the 256 numbers itself, of this type. */
+static bool is_identity(const tort_fuser *f, const region *r, tort_type type) {
     const uint8_t *entries = (const uint8_t *)r->results[r->count - 1];
-    bool same = info_of(f, out)->type == info_of(f, r->root)->type;
+    bool same = info_of(f, node_at(f, r->nodes[r->count - 1])->outputs[0])->type == type;
     for (int32_t i = 0; same && i < BYTES; i++) same = entries[i] == i;
     return same;
 }
@@ -354,7 +346,7 @@ static tort_status make_region(tort_fuser *f, const region *r, int32_t provider)
     tort_node made;
     tort_unit unit;
     bool taken = false;
-    if (to >= 0 && is_identity(f, r, old.outputs[0]) && bypass(f, last, r->root))
+    if (to >= 0 && is_identity(f, r, info_of(f, r->root)->type) && bypass(f, last, r->root))
         return leave_out(f, r->nodes, r->count, to);
     if (!make_table(f, last, r->root, r->results[r->count - 1], &made))
         return f->error->code == TORT_E_MEMORY ? TORT_E_MEMORY : TORT_OK;
@@ -385,20 +377,46 @@ static tort_status make_tables(tort_fuser *f, const int32_t *roots, int32_t prov
 
 /* ---- QuantizeLinear forwards, DequantizeLinear backwards --------------------------------------------------------- */
 
+/* Gives a node that fills the number that QuantizeLinear, at `index`, makes of its filling. False: it is not known. */
+static bool fill(tort_fuser *f, int32_t index, tort_node *node, region *r) {
+    enum { FILLING = 2 };
+    const tort_type type = info_of(f, node_at(f, index)->outputs[0])->type;
+    const int32_t given = node->input_count > FILLING ? node->inputs[FILLING] : -1;
+    const tort_info info = {.kind = TORT_TENSOR, .type = type, .nest = -1};
+    const void *data = NULL;
+    float numbers[BYTES] = {0};
+    if (given >= 0 && (!is_single(f, given) || info_of(f, given)->type != TORT_FLOAT ||
+                       tort_constant_acquire(f->session, f->lowered->constant_of[given], &data, NULL)))
+        return false;
+    if (data) memcpy(numbers, data, sizeof *numbers);
+    if (data) tort_constant_release(f->session, f->lowered->constant_of[given]);
+    start_region(f, r, node_at(f, index)->inputs[0], index);
+    int32_t *inputs = tort_arena_array(&f->session->arena, TORT_INFER_INPUTS, sizeof *inputs);
+    if (!inputs || !evaluate(f, r, numbers)) return false;
+    for (int32_t i = 0; i < TORT_INFER_INPUTS; i++) inputs[i] = i < node->input_count ? node->inputs[i] : -1;
+    inputs[FILLING] = tort_lowered_add_value(f->lowered, "", &info);
+    node->inputs = inputs;
+    if (node->input_count <= FILLING) node->input_count = FILLING + 1;
+    uint8_t *byte = inputs[FILLING] < 0 ? NULL : tort_alloc_aligned(&f->session->env, 1);
+    if (byte) *byte = *(const uint8_t *)r->results[0];
+    return byte && tort_lowered_settle(f->lowered, inputs[FILLING], -1, byte, 1);
+}
+
 /* Moves the QuantizeLinear before the nodes that choose elements; *index becomes its place. */
-static tort_status lift(tort_fuser *f, int32_t *index, int32_t provider) {
-    bool swapped = true;
-    while (swapped) {
+static tort_status lift(tort_fuser *f, int32_t *index, int32_t provider, region *r) {
+    for (bool swapped;;) {
         const tort_node *node = node_at(f, *index);
-        const int32_t maker = sole_maker(f, node->inputs[0]);
-        swapped = false;
-        if (maker < 0 || !fits(f, maker, provider, TORT_OP_CHOOSES)) return TORT_OK;
+        const int32_t maker = sole_maker(f, node->inputs[0]), values = f->lowered->graph.value_count;
+        const int32_t constants = f->session->constant_count;
+        if (maker < 0 || !fits(f, maker, provider, TORT_OP_CHOOSES | TORT_OP_FILLS)) return TORT_OK;
+        tort_node chosen = *node_at(f, maker);
+        if (chosen.op->flags & TORT_OP_FILLS && !fill(f, *index, &chosen, r)) return TORT_OK;
         const tort_status status =
-            swap(f, maker, *index, info_of(f, node->outputs[0])->type, node_at(f, maker)->inputs[0], NULL, &swapped);
-        if (status) return status;
-        if (swapped) *index = maker;
+            swap(f, maker, *index, info_of(f, node->outputs[0])->type, node_at(f, maker)->inputs[0], &chosen, &swapped);
+        if (!swapped) tort_lowered_drop_values(f->lowered, values, constants);
+        if (status || !swapped) return status;
+        *index = maker;
     }
-    return TORT_OK;
 }
 
 /* Moves the DequantizeLinear behind a node that chooses elements; *index becomes the place that this node takes. */
@@ -413,20 +431,19 @@ static tort_status sink(tort_fuser *f, int32_t *index, int32_t provider) {
     return status;
 }
 
-/* The numbers that the 256 values of a type stand for at a node's scale and zero point. */
-static bool find_numbers(const tort_fuser *f, const tort_node *node, tort_type type, float *numbers) {
+/* The numbers that the 256 values of a type stand for at a border's scale and zero point. */
+static bool find_numbers(tort_fuser *f, int32_t border, tort_type type, float *numbers) {
     double scale = 0, zero = 0, *const read[] = {&scale, &zero};
-    for (int32_t i = 1; i < node->input_count && i < 3; i++) {
-        const void *data;
-        if (node->inputs[i] < 0) continue;
-        const int32_t constant = f->lowered->constant_of[node->inputs[i]];
-        if (tort_constant_acquire(f->session, constant, &data, NULL)) return false;
-        const bool known = tort_first_number(info_of(f, node->inputs[i])->type, data, read[i - 1]);
-        tort_constant_release(f->session, constant);
-        if (!known) return false;
-    }
+    const tort_node_view view = tort_pass_view(&f->pass, border);
+    if (tort_pass_acquire(&f->pass, border, NULL)) return false;
+    bool known = true;
+    for (int32_t i = 1; i < view.input_count && i < 3; i++)
+        if (tort_has_input(&view, i))
+            known = known && view.inputs[i].data &&
+                    tort_first_number(view.inputs[i].type, view.inputs[i].data, read[i - 1]);
+    tort_pass_release(&f->pass, border);
     for (int32_t i = 0; i < BYTES; i++) numbers[i] = (float)(((type == TORT_INT8 ? (int8_t)i : i) - zero) * scale);
-    return true;
+    return known;
 }
 
 /* Lets QuantizeLinear read what the clamp reads: its type has the same bounds. */
@@ -448,15 +465,13 @@ static tort_status unclamp(tort_fuser *f, int32_t *index, int32_t provider, regi
     tort_node table;
     *moved = false;
     if (clamp < 0 || info_of(f, node->inputs[0])->type != TORT_FLOAT || f->looked_at[node->inputs[0]] ||
-        !is_border(f, clamp, provider, TORT_OP_CLAMPS) || !find_numbers(f, node, type, numbers))
+        !is_border(f, clamp, provider, TORT_OP_CLAMPS) || !find_numbers(f, *index, type, numbers))
         return TORT_OK;
     start_region(f, r, node_at(f, clamp)->inputs[0], clamp);
     r->nodes[r->count++] = *index;
     if (!evaluate(f, r, numbers)) return TORT_OK;
-    bool same = true;
-    for (int32_t i = 0; i < BYTES; i++) same = same && ((const uint8_t *)r->results[1])[i] == i;
-    *moved = same;
-    if (same) return skip(f, clamp, *index);
+    *moved = is_identity(f, r, type);
+    if (*moved) return skip(f, clamp, *index);
     if (!make_table(f, *index, node->inputs[0], r->results[1], &table))
         return f->error->code == TORT_E_MEMORY ? TORT_E_MEMORY : TORT_OK;
     const tort_status status = swap(f, clamp, *index, type, r->root, &table, moved);
@@ -504,7 +519,7 @@ static tort_status put_parts(tort_fuser *f, parted *p, const float *numbers, int
         start_region(f, r, p->old[k].inputs[0], p->nodes[k]);
         r->type = TORT_FLOAT;
         *taken = evaluate(f, r, numbers) && make_table(f, p->nodes[k], r->root, r->results[0], &made);
-        p->same[k] = is_identity(f, r, p->old[k].outputs[0]);
+        p->same[k] = is_identity(f, r, info_of(f, r->root)->type);
         if (*taken) status = put(f, p->nodes[k], made, p->nodes[k], provider, &p->made[k], taken);
     }
     return status;
@@ -519,10 +534,10 @@ static tort_status part(tort_fuser *f, int32_t index, int32_t provider, region *
     bool taken = false;
     if (unit->provider != provider || unit->segment || !(node->op->flags & TORT_OP_CHOOSES) || node->output_count < 2)
         return TORT_OK;
-    const int32_t maker = sole_maker(f, node->inputs[0]);
+    const int32_t maker = node->inputs[0] < 0 ? -1 : f->lowered->graph.values[node->inputs[0]].producer;
     if (maker < 0 || !is_border(f, maker, provider, TORT_OP_WIDENS) || !find_readers(f, provider, &p)) return TORT_OK;
     const tort_type type = info_of(f, node_at(f, maker)->inputs[0])->type;
-    if (!find_numbers(f, node_at(f, maker), type, numbers)) return TORT_OK;
+    if (!find_numbers(f, maker, type, numbers)) return TORT_OK;
     for (int32_t k = 0; k < p.count; k++) p.old[k] = *node_at(f, p.nodes[k]);
     p.old[p.count] = *node;
     for (int32_t i = 0; i < node->output_count; i++)
@@ -557,7 +572,7 @@ static tort_status move_borders(tort_fuser *f, int32_t *roots, int32_t provider,
         if (!status) status = part(f, n, provider, r);
         bool moved = is_border(f, n, provider, TORT_OP_NARROWS) && is_byte(f, node_at(f, n)->outputs[0]);
         while (!status && moved) {
-            status = lift(f, &at, provider);
+            status = lift(f, &at, provider, r);
             find_roots(f, roots, at, n + 1, provider);
             moved = false;
             if (!status && root_of_inputs(f, roots, at) < 0) status = unclamp(f, &at, provider, r, &moved);

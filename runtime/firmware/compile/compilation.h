@@ -95,6 +95,8 @@ void tort_compile_name(FILE *file, const char *name);
 
 /* bounds.c: fills bound_bytes, separate_bytes and peak_step. */
 tort_status tort_compile_bounds(tort_compilation *c);
+/* floats.c: fills out->float_nodes; `strict`: there must be none. */
+tort_status tort_compile_floats(tort_compilation *c, tort_compiled *out, bool strict);
 /* steps.c: prints the body of the run; finds code and weights. */
 tort_status tort_compile_steps(tort_compilation *c, FILE *file);
 /* weights.c: print declarations of the arrays, and the arrays. */

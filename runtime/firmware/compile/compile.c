@@ -31,6 +31,7 @@ void tort_compiled_free(tort_compiled *compiled) {
         free(compiled->files[i].name);
         free(compiled->files[i].text);
     }
+    free(compiled->float_nodes);
     *compiled = (tort_compiled){0};
 }
 
@@ -112,7 +113,7 @@ static char *capitals_of(tort_arena *arena, const char *name) {
     return made;
 }
 
-static tort_status compile_plan(tort_compilation *c, bool main, tort_compiled *out) {
+static tort_status compile_plan(tort_compilation *c, const tort_compile_options *options, tort_compiled *out) {
     c->capitals = capitals_of(&c->arena, c->name);
     tort_status status = c->capitals ? tort_compile_ports(c) : tort_out_of_memory(c->error, 0);
     if (!status) status = add_file(c, out, ".c", print_model);
@@ -120,8 +121,9 @@ static tort_status compile_plan(tort_compilation *c, bool main, tort_compiled *o
     if (!status)
         status = c->apart ? add_file(c, out, "_weights.bin", tort_compile_weights_apart)
                           : add_file(c, out, "_weights.c", tort_compile_weights);
-    if (!status && main) status = add_file(c, out, "_main.c", tort_compile_program);
-    if (!status && main) status = add_file(c, out, "Makefile", tort_compile_makefile);
+    if (!status && options->main) status = add_file(c, out, "_main.c", tort_compile_program);
+    if (!status && options->main) status = add_file(c, out, "Makefile", tort_compile_makefile);
+    if (!status) status = tort_compile_floats(c, out, options->strict);
     if (!status) status = tort_compile_bounds(c);
     out->calls = c->calls;
     out->multiply_adds = c->multiply_adds;
@@ -158,7 +160,7 @@ tort_status tort_compile(tort_session *session, const tort_compile_options *opti
                           .apart = options->apart,
                           .error = error};
     tort_arena_init(&c.arena, &session->account.inner);
-    status = compile_plan(&c, options->main, out);
+    status = compile_plan(&c, options, out);
     tort_arena_free(&c.arena);
     tort_planned_free(planned);
     return status;

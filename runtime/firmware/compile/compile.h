@@ -10,6 +10,7 @@ typedef struct tort_compile_options {
     bool integers; /* callers give and take integers where the model has a border of scales: QuantizeLinear first */
     bool apart;    /* the weights are bytes in NAME_weights.bin, whose address callers give; else arrays of C */
     const char *target; /* the processor that the Makefile builds for; NULL, or one without a board: this machine */
+    bool strict;        /* TORT_E_PLACEMENT names the steps that compute with floats, if there are some */
     bool main;          /* also a program that runs it on files, and its Makefile */
 } tort_compile_options;
 
@@ -35,6 +36,8 @@ typedef struct tort_compiled {
     uint64_t bound_bytes, separate_bytes;
     const char *peak;     /* the node that sets bound_bytes, borrowed from the session; NULL: none */
     double multiply_adds; /* of the operators that are counted */
+    /* Of a model with 8-bit numbers, the nodes of the main graph whose steps compute with floats: floats.c. Owned. */
+    int32_t *float_nodes, float_count;
     tort_compiled_hashes hashes;
 } tort_compiled;
 
