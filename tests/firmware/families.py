@@ -324,6 +324,18 @@ def states(path):
     return family(path, steps, inputs, opset=27)
 
 
+def queries(path):
+    """Attention: heads side by side or apart, two queries a key, masks of floats and bools, windows, a past, every stage of the scores."""
+    rng, wide = np.random.default_rng(12), {"q_num_heads": 4, "kv_num_heads": 2}
+    weights = [weight(rng, "m", 6, 7), constant("hides", rng.random((2, 4, 6, 5)) < 0.4, bool), constant("none", [[False] * 5] * 6, bool), weight(rng, "m12", 2, 1, 6, 12), constant("valid", [0, 4])]
+    inputs = [floats("q", [2, 6, 20]), floats("k", [2, 7, 10]), floats("v", [2, 7, 6]), floats("q4", [2, 4, 6, 5]), floats("k4", [2, 2, 7, 5]), floats("v4", [2, 2, 7, 3]), floats("pk", [2, 2, 5, 5]), floats("pv", [2, 2, 5, 3])]
+    steps = [("Attention", "q,k,v", dict(wide)), ("Attention", "q,k,v,m", {"is_causal": 1, "softcap": 0.7, "scale": 0.9, **wide}), ("Attention", "q4,k4,v4,hides", {"outputs": 3}), ("Attention", "q4,k4,v4,none", {})]
+    steps += [("Attention", "q,k,v,m12,pk,pv", {"is_causal": 1, "softcap": 1.5, "qk_matmul_output_mode": mode, "outputs": 4, **wide}) for mode in range(4)]
+    steps += [("Attention", "q4,k4,v4,,,,valid", {"is_causal": causal}) for causal in (0, 1)]
+    steps += [("Attention", "q4,k4,v4,,pk,pv", {"left_window_size": 3, "right_window_size": right, "outputs": 3}) for right in (-1, 2)]
+    return family(path, steps, inputs, weights, opset=25)
+
+
 def images(path):
     """Resizes, transposed convolutions, windows over three axes, products with batches along several axes."""
     rng = np.random.default_rng(10)
@@ -362,4 +374,4 @@ def activations(path):
     return path
 
 
-MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, states, images, grids, activations)
+MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, states, queries, images, grids, activations)
