@@ -340,9 +340,12 @@ def images(path):
     """Resizes, transposed convolutions, windows over three axes, products with batches along several axes."""
     rng = np.random.default_rng(10)
     weights = [weight(rng, "w", 4, 3, 3, 2), weight(rng, "b", 6), constant("twice", [1, 1, 2, 2], np.float32), constant("size", [1, 4, 3, 11]), constant("last", [1, 1, 1, 1.7], np.float32), constant("channels_last", [1, 9, 8, 6])]
+    weights += [constant("same", [1, 4, 5, 6]), constant("cube", [2, 1, 4, 2, 9]), constant("apart", [3, 4, 6, 5, 6]), constant("here", [0, 0, -0.2, 0.3, 1, 1, 0.6, 1.4], np.float32)]
     steps = [("ConvTranspose", "x,w,b", {"group": 2, "strides": [2, 3], "dilations": [1, 2], "pads": [1, 0, 0, 2], "output_padding": [1, 1]})]
     steps += [("Resize", "x,,twice", {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}), ("Resize", "x,,twice", {"mode": "linear"})]
     steps += [("Resize", "x,,,size", {"mode": "cubic", "antialias": 1}), ("Resize", "x,,last", {"mode": "linear", "coordinate_transformation_mode": "align_corners"}), ("Resize", "x,,,channels_last", {"mode": "linear"})]
+    steps += [("Resize", "v,,,cube", {"mode": "linear", "antialias": 1}), ("Resize", "v,,,apart", {"mode": "cubic"}), ("Resize", "x,,,same", {})]
+    steps += [("Resize", "x,here,,size", {"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize", "extrapolation_value": 3.0})]
     steps += [("Conv", "v,u", {"group": 2, "pads": [1, 0, 1, 0, 1, 2], "strides": [1, 2, 1], "dilations": [1, 1, 2]}), ("MaxPool", "v", {"kernel_shape": [2, 2, 2], "pads": [1, 0, 0, 0, 1, 1]})]
     steps += [("AveragePool", "v", {"kernel_shape": [2, 3, 2], "pads": [1, 1, 0, 0, 1, 1], "count_include_pad": 1, "ceil_mode": 1, "strides": [2, 2, 2]}), ("GlobalAveragePool", "v", {})]
     steps += [("LpPool", "v", {"kernel_shape": [2, 3, 2], "pads": [1, 1, 0, 0, 1, 1], "dilations": [1, 1, 2], "p": 3}), ("LpPool", "x", {"kernel_shape": [2, 3], "auto_pad": "SAME_LOWER", "strides": [2, 1]})]
