@@ -316,11 +316,13 @@ def recurrent(path):
 
 
 def states(path):
-    """Linear attention by every rule: two queries a key, decays and betas by head and by element, with and without a past."""
+    """Linear attention by every rule: two queries a key, decays and betas by head and by element, with and without a past; causal convolutions, shorter than their filters."""
     both, inputs = {"q_num_heads": 4, "kv_num_heads": 2, "outputs": 2}, [floats("q", [2, 3, 20]), floats("k", [2, 3, 10]), floats("v", [2, 3, 6]), floats("past", [2, 2, 5, 3])]
     inputs += [floats("d1", [2, 3, 2]), floats("d5", [2, 3, 10]), floats("b1", [2, 3, 1]), floats("b2", [2, 3, 2])]
     steps = [("LinearAttention", "q,k,v", {"update_rule": "linear", **both}), ("LinearAttention", "q,k,v,past,d1", {"update_rule": "gated", "scale": 0.3, **both})]
     steps += [("LinearAttention", "q,k,v,past,,b1", {"update_rule": "delta", **both}), ("LinearAttention", "q,k,v,,d5,b2", dict(both))]
+    steps += [("CausalConvWithState", "x,w,b,kept", {"activation": "silu", "outputs": 2}), ("CausalConvWithState", "x,w", {"outputs": 2})]
+    inputs += [floats("x", [2, 3, 2]), floats("w", [3, 1, 4]), floats("b", [3]), floats("kept", [2, 3, 3])]
     return family(path, steps, inputs, opset=27)
 
 
