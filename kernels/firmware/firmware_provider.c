@@ -86,21 +86,36 @@ static void firmware_open(const tort_provider_config *config, void **device, tor
     snprintf(condition->cure, sizeof condition->cure, "write target=generic, or leave it out");
 }
 
-static const tort_kernel *const tables[] = {
-    tort_firmware_conv_float,  tort_firmware_conv_bytes,       tort_firmware_dense_bytes, tort_firmware_elements_bytes,
-    tort_firmware_pool_bytes,  tort_firmware_concat_bytes,     tort_firmware_conv,        tort_firmware_gemm,
-    tort_firmware_pool,        tort_firmware_elements,         tort_firmware_move,        tort_firmware_maps,
-    tort_firmware_zip,         tort_firmware_reduce,           tort_firmware_norm,        tort_firmware_rnn,
-    tort_firmware_resize,      tort_firmware_volume,           tort_firmware_loss,        tort_firmware_places,
-    tort_firmware_grid_sample, tort_firmware_linear_attention, tort_firmware_attention,   NULL};
+static const tort_kernel *const tables[] = {tort_firmware_conv_float,
+                                            tort_firmware_conv_bytes,
+                                            tort_firmware_dense_bytes,
+                                            tort_firmware_elements_bytes,
+                                            tort_firmware_pool_bytes,
+                                            tort_firmware_concat_bytes,
+                                            tort_firmware_conv,
+                                            tort_firmware_gemm,
+                                            tort_firmware_pool,
+                                            tort_firmware_elements,
+                                            tort_firmware_move,
+                                            tort_firmware_maps,
+                                            tort_firmware_zip,
+                                            tort_firmware_reduce,
+                                            tort_firmware_norm,
+                                            tort_firmware_rnn,
+                                            tort_firmware_resize,
+                                            tort_firmware_volume,
+                                            tort_firmware_loss,
+                                            tort_firmware_places,
+                                            tort_firmware_grid_sample,
+                                            tort_firmware_linear_attention,
+                                            tort_firmware_attention,
+                                            tort_firmware_integers,
+                                            NULL};
 /* Operators that quantize_dynamic of onnxruntime writes, with scales that each run finds anew, over all elements of a
  * value. */
 static const char static_scales[] =
     "quantize with a calibration data set instead: onnxruntime.quantization.quantize_static";
 static const tort_refusal refusals[] = {
-    {"", "DynamicQuantizeLinear", "finds scales while it runs", static_scales},
-    {"", "ConvInteger", "takes scales that are found while it runs", static_scales},
-    {"", "MatMulInteger", "takes scales that are found while it runs", static_scales},
     {"com.microsoft", "DynamicQuantizeMatMul", "finds scales while it runs", static_scales},
     {"com.microsoft", "MatMulIntegerToFloat", "takes scales that are found while it runs", static_scales},
     {"com.microsoft", "DynamicQuantizeLSTM", "finds scales while it runs",

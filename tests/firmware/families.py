@@ -338,6 +338,19 @@ def queries(path):
     return family(path, steps, inputs, weights, opset=25)
 
 
+def sums(path):
+    """Products and convolutions of bytes whose sums are the result: zero points by row, column and filter, batches, groups; floats that find their scale."""
+    rng = np.random.default_rng(13)
+    weights = [constant(name, rng.integers(low, low + 256, shape), kind) for name, low, shape, kind in (("w", 0, (2, 5, 3), np.uint8), ("t", -128, (5, 3), np.int8), ("f", -128, (6, 2, 3, 2), np.int8), ("l", 0, (2, 4, 3), np.uint8))]
+    weights += [constant("az", 7, np.uint8), constant("rows", [1, 255, 128, 3], np.uint8), constant("columns", [-3, 0, 127], np.int8), constant("one", [200], np.uint8), constant("filters", [1, -2, 3, -4, 5, -6], np.int8)]
+    steps = [("MatMulInteger", names, {}) for names in ("a,w,az,one", "a,t", "a,t,rows,columns", "b,t,,columns", "one5,t,az")]
+    steps += [("ConvInteger", "x,f,az,filters", {"group": 2, "pads": [1, 0, 2, 1], "strides": [2, 1], "dilations": [1, 2]}), ("ConvInteger", "x,f", {"group": 2}), ("ConvInteger", "s,l,,one", {"pads": [1, 1]})]
+    steps += [("DynamicQuantizeLinear", name, {"outputs": 3}) for name in ("y", "positive", "zeros")]
+    weights += [constant("positive", [0.5, 0.25, 3], np.float32), constant("zeros", [0, 0], np.float32)]
+    inputs = [whole(name, shape, TensorProto.UINT8) for name, shape in (("a", [2, 4, 5]), ("one5", [5]), ("x", [2, 4, 5, 6]))]
+    return family(path, steps, [*inputs, whole("b", [3, 5], TensorProto.INT8), whole("s", [1, 4, 7], TensorProto.INT8), floats("y", [3, 7])], weights)
+
+
 def images(path):
     """Resizes, transposed convolutions, windows over three axes, products with batches along several axes."""
     rng = np.random.default_rng(10)
@@ -379,4 +392,4 @@ def activations(path):
     return path
 
 
-MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, states, queries, images, grids, activations)
+MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, states, queries, sums, images, grids, activations)
