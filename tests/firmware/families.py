@@ -351,6 +351,22 @@ def sums(path):
     return family(path, steps, [*inputs, whole("b", [3, 5], TensorProto.INT8), whole("s", [1, 4, 7], TensorProto.INT8), floats("y", [3, 7])], weights)
 
 
+def kinds(path):
+    """Casts to and from numbers of 16 and 64 bits, and integers: powers, clips, uint64 whose highest bit is set."""
+    np.seterr(over="ignore")  # edges are beyond the smaller types, too
+    names = {"d": TensorProto.DOUBLE, "h": TensorProto.FLOAT16, "b": TensorProto.BFLOAT16, "u": TensorProto.UINT64, "f": TensorProto.FLOAT, "w": TensorProto.UINT16, "i": TensorProto.INT32, "t": TensorProto.BOOL}
+    edges = [0.0, -0.0, 1e-7, 3e-8, 2.0**-24 * 1.5, 6.1e-5, 65504, 65519.9, 65520, -70000, 1 / 3, 1.00048828125, 1.0014648, 1e300, -1e-320, np.inf, -np.inf, 40000.7, 1e-40, 3.4e38]
+    weights = [constant("d", edges, np.float64), numpy_helper.from_array(np.array(edges).astype(np.float16), "h"), numpy_helper.from_array(np.array(edges).astype(np.float32), "f"), constant("u", [2**63, 2**64 - 1, 7, 0], np.uint64), constant("v", [3, 2**63 + 5, 2, 1], np.uint64)]
+    weights += [constant("small", [0.0, 1.5, 3.99, 250.2], np.float64), constant("i", [3, -2, 7, 0], np.int32), constant("two", [2, 3, 0, 5], np.int64), constant("half", 0.5, np.float32), constant("low", -1, np.int32), constant("high", 5, np.int32)]
+    run = {value.name: f"o{i}_0" for i, value in enumerate(weights)}  # chosen in the run, so that nothing is folded
+    steps = [("Where", f"c,{name},{name}", {}) for name in run]
+    casts = [*((source, to) for source in "dhf" for to in "dhbf" if source != to), *(("small", to) for to in "uwit"), *(("u", to) for to in "dhfiw"), *(("i", to) for to in "dhu")]
+    calls = [("Cast", source, {"to": names[to]}) for source, to in casts] + [(op, "u,v", {}) for op in ("Add", "Sub", "Mul", "Div", "Mod", "Max", "Min", "Less", "GreaterOrEqual", "BitwiseXor")]
+    calls += [("Pow", words, {}) for words in ("i,two", "two,half", "x,two", "x,i")] + [("BitShift", "u,v", {"direction": "RIGHT"}), ("Clip", "i,low,high", {}), ("Clip", "i,,high", {}), ("BitCast", "u", {"to": names["d"]}), ("Max", "x", {}), ("Mean", "x", {})]
+    steps += [(op, ",".join(run.get(word, word) for word in words.split(",")), attributes) for op, words, attributes in calls]
+    return family(path, steps, [floats("x", [4]), whole("c", [1], TensorProto.BOOL)], weights, opset=26)
+
+
 def images(path):
     """Resizes, transposed convolutions, windows over three axes, products with batches along several axes."""
     rng = np.random.default_rng(10)
@@ -392,4 +408,4 @@ def activations(path):
     return path
 
 
-MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, states, queries, sums, images, grids, activations)
+MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, states, queries, sums, kinds, images, grids, activations)
