@@ -9,12 +9,16 @@
 enum { MASK = 3, PAST_KEY, PAST_VALUE, PRESENT_KEY = 1, PRESENT_VALUE, FURTHEST = 1 << 30 };
 
 static tort_verdict claim_attention(const tort_target *target, const tort_node_view *node) {
-    const tort_type type = tort_has_input(node, MASK) ? node->inputs[MASK].type : TORT_FLOAT;
-    if (type != TORT_FLOAT && type != TORT_BOOL)
-        return tort_no(TORT_NO_TYPE, "cast it", "attn_mask is %s, expected float or bool", tort_type_name(type));
+    (void)target;
+    for (int32_t i = 0; i < node->input_count && i <= PAST_VALUE; i++) {
+        const tort_type type = node->inputs[i].type;
+        if (tort_has_input(node, i) && type != TORT_FLOAT && (i != MASK || type != TORT_BOOL))
+            return tort_no(TORT_NO_TYPE, "export the model in float32", "input %d is %s, firmware computes in float",
+                           (int)i, tort_type_name(type));
+    }
     if (tort_has_input(node, PAST_KEY) && !(tort_has_output(node, PRESENT_KEY) && tort_has_output(node, PRESENT_VALUE)))
         return tort_no(TORT_NO_ATTR, "name them", "joins past and new keys in outputs 1 and 2, which are absent");
-    return tort_firmware_claim_first_float(target, node);
+    return tort_yes();
 }
 
 static tort_status size_attention(const tort_target *target, const tort_node_view *node, size_t *scratch,
