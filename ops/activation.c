@@ -292,9 +292,10 @@ static tort_status run_clip(const tort_call *call) {
     .infer = tort_infer_elementwise, .resolve = resolve_activation, .reference = run_map
 #define BY_PLAIN_MAP(variant_)                                                                                         \
     .flags = TORT_OP_IN_PLACE, .variant = variant_, .infer = tort_infer_elementwise, .reference = run_map
-#define BY_CLIP .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_clip), infer_clip, resolve_clip, run_clip
+#define BY_CLIP                                                                                                        \
+    .flags = TORT_OP_IN_PLACE | TORT_OP_CLAMPS, .params_size = sizeof(tort_clip), infer_clip, resolve_clip, run_clip
 #define BY_PRELU .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_binary), infer_prelu, resolve_prelu, run_prelu
-#define BY_RELU .flags = TORT_OP_IN_PLACE, .infer = tort_infer_elementwise, .reference = run_relu
+#define BY_RELU .flags = TORT_OP_IN_PLACE | TORT_OP_CLAMPS, .infer = tort_infer_elementwise, .reference = run_relu
 #define BY_SELU                                                                                                        \
     .flags = TORT_OP_IN_PLACE, .variant = MAP_selu, .params_size = sizeof(tort_activation_params),                     \
     .infer = tort_infer_elementwise, .resolve = resolve_selu, .reference = run_map

@@ -1,5 +1,5 @@
-/* byte_table.c - ByteTable of the domain `tinyort`: maps every byte through a table of 256 constants. fuse_byte_table.c
- * puts it in place of functions of one 8-bit tensor whose scales are constants. */
+/* byte_table.c - ByteTable of the domain `tinyort`: maps every byte through a table of 256 constants.
+ * core/passes/integers.c puts it in place of functions of one 8-bit tensor whose scales are constants. */
 #include "ops/microsoft/qlinear.h"
 
 static tort_status infer(tort_infer *infer) {

@@ -295,7 +295,7 @@ static tort_status split_reference(const tort_call *call) {
 #define SPLIT(SINCE, UNTIL, INPUTS, ALL, ATTRIBUTES, SHAPE_INPUTS)                                                     \
     {                                                                                                                  \
         "", "Split", SINCE, UNTIL, INPUTS, "outputs*:T", "T=" ALL, ATTRIBUTES,                                         \
-            .shape_inputs = SHAPE_INPUTS, .flags = TORT_OP_LISTS | TORT_OP_PARTS,                                      \
+            .shape_inputs = SHAPE_INPUTS, .flags = TORT_OP_LISTS | TORT_OP_PARTS | TORT_OP_CHOOSES,                    \
             .params_size = sizeof(tort_split_params), split_infer, split_resolve, split_reference                      \
     }
 

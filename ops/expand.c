@@ -124,19 +124,21 @@ static tort_status tile_reference(const tort_call *call) {
 #define EXPAND(SINCE, UNTIL, ALL)                                                                                      \
     {                                                                                                                  \
         "", "Expand", SINCE, UNTIL, "input:T shape:int64", "output:T", "T=" ALL, "",                                   \
-            .shape_inputs = 1u << 1, .flags = TORT_OP_BULKY, .infer = expand_infer, .reference = expand_reference      \
+            .shape_inputs = 1u << 1, .flags = TORT_OP_BULKY | TORT_OP_CHOOSES, .infer = expand_infer,                  \
+            .reference = expand_reference                                                                              \
     }
 #define TILE(SINCE, UNTIL, ALL)                                                                                        \
     {                                                                                                                  \
         "", "Tile", SINCE, UNTIL, "input:T repeats:T1", "output:T", "T=" ALL " T1=int64", "",                          \
-            .shape_inputs = 1u << 1, .flags = TORT_OP_BULKY, .infer = tile_infer, .reference = tile_reference          \
+            .shape_inputs = 1u << 1, .flags = TORT_OP_BULKY | TORT_OP_CHOOSES, .infer = tile_infer,                    \
+            .reference = tile_reference                                                                                \
     }
 
 const tort_op tort_ops_expand[] = {
     EXPAND(8, 12, "all"),
     EXPAND(13, TORT_NEWEST_OPSET, "all13"),
     {"", "Tile", 1, 5, "input:T tiles:T axis:T", "output:T", "T=floats T1=int64", "", .shape_inputs = 1u << 1 | 1u << 2,
-     .flags = TORT_OP_BULKY, .infer = tile_axis_infer, .reference = tile_reference},
+     .flags = TORT_OP_BULKY | TORT_OP_CHOOSES, .infer = tile_axis_infer, .reference = tile_reference},
     TILE(6, 12, "all"),
     TILE(13, TORT_NEWEST_OPSET, "all13"),
     {0},

@@ -189,13 +189,6 @@ static bool build_pair(tort_match *match) {
            read_value(match, "w", "sw", "zw", w) && read_value(match, "y", "sy", "zy", y);
 }
 
-/* An operator that only moves elements, or selects them by order, may run on bytes if the scale and zero point stay. */
-static bool build_moved(tort_match *match) {
-    double x[2], y[2];
-    return same_type(match, "x", "y") && read_value(match, "x", "sx", "zx", x) &&
-           read_value(match, "y", "sy", "zy", y) && x[0] == y[0] && x[1] == y[1];
-}
-
 /* Softmax along an axis, as QLinearSoftmax has it from version 13 on. */
 static bool build_softmax(tort_match *match) {
     double x[2], y[2];
@@ -207,6 +200,33 @@ static bool build_softmax(tort_match *match) {
 static bool build_mean(tort_match *match) {
     double x[2], y[2];
     return same_type(match, "x", "y") && read_value(match, "x", "sx", "zx", x) && read_value(match, "y", "sy", "zy", y);
+}
+
+/* Indices of elements by their order. */
+static bool build_ordered(tort_match *match) {
+    double x[2];
+    return read_value(match, "x", "sx", "zx", x);
+}
+
+/* The axes of ReduceMean are an attribute, or an input; none: all. */
+static bool build_reduce(tort_match *match) {
+    const tort_node_view node = tort_match_node(match, "c");
+    const tort_info *x = tort_match_info(match, "x");
+    int32_t count = 0;
+    const int64_t *given = tort_attr_ints(&node, "axes", &count);
+    int64_t *axes = tort_match_memory(match, TORT_MAX_RANK * sizeof *axes);
+    tort_tensor list;
+    if (!axes || x->rank < 1 || !build_mean(match) || tort_attr_int(&node, "noop_with_empty_axes")) return false;
+    if (tort_match_info(match, "a")) {
+        if (!tort_match_constant(match, "a", &list)) return false;
+        given = list.data;
+        count = (int32_t)tort_count(&list);
+    }
+    for (int32_t i = 0; count ? i < count : i < x->rank; i++) axes[i] = count ? given[i] : i;
+    const int32_t all = count ? count : x->rank;
+    return tort_match_set(
+               match, &(tort_attribute){.name = "axes", .kind = TORT_ATTR_INTS, .count = all, .u = {.ints = axes}}) &&
+           tort_match_set_int(match, "keepdims", tort_attr_int(&node, "keepdims"));
 }
 
 /* QLinearAveragePool has no dilations. */
@@ -244,8 +264,6 @@ static bool build_concat(tort_match *match) {
         "qlinear_concat", PAIR values_ "*c=Concat(xd,wd" found_ ")" QUANTIZE,                                          \
             "com.microsoft::QLinearConcat(sy,zy,x,sx,zx,w,sw,zw" made_ ")", build_concat                               \
     }
-#define MOVED(ops_, found_, made_)                                                                                     \
-    { "quantized_moves", VALUE "*c=" ops_ "(xd" found_ ")" QUANTIZE, ops_ "(x" made_ ")", build_moved }
 
 const tort_pattern tort_patterns_quantized[] = {
     {"qlinear_conv", WEIGHTED "*c=Conv|tinyort::FusedConv(xd,wd,#b?)" QUANTIZE, "QLinearConv(x,sx,zx,w,sw,zw,sy,zy,b)",
@@ -262,14 +280,21 @@ const tort_pattern tort_patterns_quantized[] = {
     PAIRED("qlinear_mul", "Mul"),
     {"qlinear_mean", VALUE "*c=GlobalAveragePool(xd)" QUANTIZE,
      "com.microsoft::QLinearGlobalAveragePool(x,sx,zx,sy,zy)", build_mean},
+    {"qlinear_reduce_mean", VALUE "*c=ReduceMean(xd,#a?)" QUANTIZE, "com.microsoft::QLinearReduceMean(x,sx,zx,sy,zy)",
+     build_reduce},
+    {"qlinear_resize", VALUE "*c=Resize(xd,#a?,#b?,#d?)" QUANTIZE, "tinyort::QLinearResize(x,sx,zx,sy,zy,a,b,d)",
+     build_mean},
+    {"qlinear_norm", VALUE "*c=LayerNormalization(xd,#a,#b?)" QUANTIZE,
+     "tinyort::QLinearLayerNormalization(x,sx,zx,sy,zy,a,b)", build_mean},
+    {"qlinear_norm", VALUE "*c=InstanceNormalization(xd,#a,#b)" QUANTIZE,
+     "tinyort::QLinearInstanceNormalization(x,sx,zx,sy,zy,a,b)", build_mean},
+    {"quantized_arg", VALUE "*y=ArgMax|ArgMin(xd)", "ArgMax|ArgMin(x)", build_ordered},
     {"qlinear_average_pool", VALUE "*c=AveragePool(xd)" QUANTIZE, "com.microsoft::QLinearAveragePool(x,sx,zx,sy,zy)",
      build_average},
     {"qlinear_softmax", VALUE "*c=Softmax(xd)" QUANTIZE, "com.microsoft::QLinearSoftmax(x,sx,zx,sy,zy)", build_softmax},
     JOINED("", "", ""),
     JOINED(THIRD, ",ad", ",a,sa,za"),
     JOINED(THIRD FOURTH, ",ad,bd", ",a,sa,za,b,sb,zb"),
-    MOVED("MaxPool|Transpose|Flatten|Identity", "", ""),
-    MOVED("Reshape|Gather|Unsqueeze|Squeeze", ",a?", ",a"),
-    MOVED("Slice", ",a,b,d?,e?", ",a,b,d,e"),
+    {"byte_table", "^y=QuantizeLinear(x,#t)", "tinyort::ByteTable(x,t)", NULL},
     {0},
 };

@@ -342,10 +342,11 @@ static tort_status gather_nd(const tort_call *call) {
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 #define BY_GATHER_ND                                                                                                   \
-    .flags = TORT_OP_PICKS, .params_size = sizeof(tort_gather_nd_params), infer_gather_nd, resolve_gather_nd, gather_nd
+    .flags = TORT_OP_PICKS | TORT_OP_CHOOSES, .params_size = sizeof(tort_gather_nd_params), infer_gather_nd,           \
+    resolve_gather_nd, gather_nd
 #define BY_GATHER                                                                                                      \
-    .flags = TORT_OP_PICKS | TORT_OP_PARTS, .params_size = sizeof(tort_gather_params), infer_gather, resolve_gather,   \
-    gather
+    .flags = TORT_OP_PICKS | TORT_OP_CHOOSES | TORT_OP_PARTS, .params_size = sizeof(tort_gather_params), infer_gather, \
+    resolve_gather, gather
 
 const tort_op tort_ops_gather[] = {
     {"", "Gather", 1, 10, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "axis:int=0", BY_GATHER},
@@ -353,18 +354,18 @@ const tort_op tort_ops_gather[] = {
     {"", "Gather", 13, TORT_NEWEST_OPSET, "data:T indices:Tind", "output:T", "T=all13 Tind=int32|int64", "axis:int=0",
      BY_GATHER},
     {"", "GatherElements", 11, 12, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "axis:int=0",
-     .flags = TORT_OP_PICKS, .params_size = sizeof(tort_gather_elements_params), infer_gather_elements,
-     resolve_gather_elements, gather_elements},
+     .flags = TORT_OP_PICKS | TORT_OP_CHOOSES, .params_size = sizeof(tort_gather_elements_params),
+     infer_gather_elements, resolve_gather_elements, gather_elements},
     {"", "GatherElements", 13, TORT_NEWEST_OPSET, "data:T indices:Tind", "output:T", "T=all13 Tind=int32|int64",
-     "axis:int=0", .flags = TORT_OP_PICKS, .params_size = sizeof(tort_gather_elements_params), infer_gather_elements,
-     resolve_gather_elements, gather_elements},
+     "axis:int=0", .flags = TORT_OP_PICKS | TORT_OP_CHOOSES, .params_size = sizeof(tort_gather_elements_params),
+     infer_gather_elements, resolve_gather_elements, gather_elements},
     {"", "GatherND", 11, 11, "data:T indices:int64", "output:T", "T=all", "", BY_GATHER_ND},
     {"", "GatherND", 12, 12, "data:T indices:int64", "output:T", "T=all", "batch_dims:int=0", BY_GATHER_ND},
     {"", "GatherND", 13, TORT_NEWEST_OPSET, "data:T indices:int64", "output:T", "T=all13", "batch_dims:int=0",
      BY_GATHER_ND},
     {"com.microsoft", "TorchEmbedding", 1, 1, "weight:T indices:int64 padding_idx?:int64 scale_grad_by_freq?:bool",
-     "Y:T", "T=numeric13", "", .flags = TORT_OP_PICKS, .params_size = sizeof(tort_gather_params), infer_gather,
-     resolve_gather, gather},
+     "Y:T", "T=numeric13", "", .flags = TORT_OP_PICKS | TORT_OP_CHOOSES, .params_size = sizeof(tort_gather_params),
+     infer_gather, resolve_gather, gather},
     {"com.microsoft", "GatherND", 1, 1, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "", BY_GATHER_ND},
     {0},
 };

@@ -257,27 +257,28 @@ static tort_status identity_infer(tort_infer *infer) {
 #define RESHAPE(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                         \
     {                                                                                                                  \
         "", "Reshape", SINCE, UNTIL, "data:T shape:int64", "reshaped:T", "T=" ALL, ATTRIBUTES,                         \
-            .shape_inputs = 1u << 1, .flags = TORT_OP_ALIAS, .infer = reshape_infer                                    \
+            .shape_inputs = 1u << 1, .flags = TORT_OP_ALIAS | TORT_OP_CHOOSES, .infer = reshape_infer                  \
     }
 #define FLATTEN(SINCE, UNTIL, ALL)                                                                                     \
     {                                                                                                                  \
-        "", "Flatten", SINCE, UNTIL, "input:T", "output:T", "T=" ALL, "axis:int=1", .flags = TORT_OP_ALIAS,            \
-                                                                                    .infer = flatten_infer             \
+        "", "Flatten", SINCE, UNTIL, "input:T", "output:T", "T=" ALL, "axis:int=1",                                    \
+            .flags = TORT_OP_ALIAS | TORT_OP_CHOOSES, .infer = flatten_infer                                           \
     }
 #define SQUEEZE(SINCE, UNTIL, ALL)                                                                                     \
     {                                                                                                                  \
         "", "Squeeze", SINCE, UNTIL, "data:T axes?:int64", "squeezed:T", "T=" ALL, "",                                 \
-            .shape_inputs = 1u << 1, .flags = TORT_OP_ALIAS, .infer = squeeze_infer                                    \
+            .shape_inputs = 1u << 1, .flags = TORT_OP_ALIAS | TORT_OP_CHOOSES, .infer = squeeze_infer                  \
     }
 #define UNSQUEEZE(SINCE, UNTIL, ALL)                                                                                   \
     {                                                                                                                  \
         "", "Unsqueeze", SINCE, UNTIL, "data:T axes:int64", "expanded:T", "T=" ALL, "",                                \
-            .shape_inputs = 1u << 1, .flags = TORT_OP_ALIAS, .infer = unsqueeze_infer                                  \
+            .shape_inputs = 1u << 1, .flags = TORT_OP_ALIAS | TORT_OP_CHOOSES, .infer = unsqueeze_infer                \
     }
 #define IDENTITY(SINCE, UNTIL, T, TYPES, FLAGS)                                                                        \
     {                                                                                                                  \
         "", "Identity", SINCE, UNTIL, "input:" T, "output:" T, T "=" TYPES, "",                                        \
-            .flags = TORT_OP_ALIAS | TORT_OP_SAME | FLAGS, .infer = identity_infer, .reference = tort_give_input       \
+            .flags = TORT_OP_ALIAS | TORT_OP_CHOOSES | TORT_OP_SAME | FLAGS, .infer = identity_infer,                  \
+            .reference = tort_give_input                                                                               \
     }
 #define OPTIONALS "|seq(all)|optional(all)|optional(seq(all))"
 
@@ -297,8 +298,8 @@ const tort_op tort_ops_metadata[] = {
     SIZE(23, 23, "all23"),
     SIZE(24, 24, "all24"),
     SIZE(25, TORT_NEWEST_OPSET, "all25"),
-    {"", "Reshape", 1, 4, "data:T", "reshaped:T", "T=floats", "shape:ints consumed_inputs:ints", .flags = TORT_OP_ALIAS,
-     .infer = reshape_attribute_infer},
+    {"", "Reshape", 1, 4, "data:T", "reshaped:T", "T=floats", "shape:ints consumed_inputs:ints",
+     .flags = TORT_OP_ALIAS | TORT_OP_CHOOSES, .infer = reshape_attribute_infer},
     RESHAPE(5, 12, "all", ""),
     RESHAPE(13, 13, "all13", ""),
     RESHAPE(14, 18, "all13", "allowzero:int=0"),
@@ -315,18 +316,18 @@ const tort_op tort_ops_metadata[] = {
     FLATTEN(23, 23, "all23"),
     FLATTEN(24, 24, "all24"),
     FLATTEN(25, TORT_NEWEST_OPSET, "all25"),
-    {"", "Squeeze", 1, 10, "data:T", "squeezed:T", "T=all", "axes:ints", .flags = TORT_OP_ALIAS,
+    {"", "Squeeze", 1, 10, "data:T", "squeezed:T", "T=all", "axes:ints", .flags = TORT_OP_ALIAS | TORT_OP_CHOOSES,
      .infer = squeeze_infer},
-    {"", "Squeeze", 11, 12, "data:T", "squeezed:T", "T=all", "axes:ints", .flags = TORT_OP_ALIAS,
+    {"", "Squeeze", 11, 12, "data:T", "squeezed:T", "T=all", "axes:ints", .flags = TORT_OP_ALIAS | TORT_OP_CHOOSES,
      .infer = squeeze_infer},
     SQUEEZE(13, 20, "all13"),
     SQUEEZE(21, 22, "all21"),
     SQUEEZE(23, 23, "all23"),
     SQUEEZE(24, 24, "all24"),
     SQUEEZE(25, TORT_NEWEST_OPSET, "all25"),
-    {"", "Unsqueeze", 1, 10, "data:T", "expanded:T", "T=all", "axes:ints!", .flags = TORT_OP_ALIAS,
+    {"", "Unsqueeze", 1, 10, "data:T", "expanded:T", "T=all", "axes:ints!", .flags = TORT_OP_ALIAS | TORT_OP_CHOOSES,
      .infer = unsqueeze_infer},
-    {"", "Unsqueeze", 11, 12, "data:T", "expanded:T", "T=all", "axes:ints!", .flags = TORT_OP_ALIAS,
+    {"", "Unsqueeze", 11, 12, "data:T", "expanded:T", "T=all", "axes:ints!", .flags = TORT_OP_ALIAS | TORT_OP_CHOOSES,
      .infer = unsqueeze_infer},
     UNSQUEEZE(13, 20, "all13"),
     UNSQUEEZE(21, 22, "all21"),
@@ -334,7 +335,7 @@ const tort_op tort_ops_metadata[] = {
     UNSQUEEZE(24, 24, "all24"),
     UNSQUEEZE(25, TORT_NEWEST_OPSET, "all25"),
     {"com.microsoft", "ExpandDims", 1, 1, "X:T axis:int32", "Y:T", "T=all", "", .shape_inputs = 1u << 1,
-     .flags = TORT_OP_ALIAS, .infer = expand_infer},
+     .flags = TORT_OP_ALIAS | TORT_OP_CHOOSES, .infer = expand_infer},
     IDENTITY(1, 12, "T", "all", 0),
     IDENTITY(13, 13, "T", "all13", 0),
     IDENTITY(14, 15, "V", "all13|seq(all)", TORT_OP_VALUES),

@@ -323,7 +323,11 @@ tort_status tort_run_pool(const tort_call *call) {
                                                                          infer_, resolve_, tort_run_pool               \
     }
 #define MAX(since_, until_, outputs_, types_, attributes_)                                                             \
-    POOL("MaxPool", since_, until_, outputs_, types_, attributes_, tort_infer_pool, tort_resolve_max_pool)
+    {                                                                                                                  \
+        "", "MaxPool", since_, until_, "X:T", outputs_, types_, attributes_,                                           \
+            .flags = TORT_OP_CHOOSES, .params_size = sizeof(tort_pool_params), tort_infer_pool, tort_resolve_max_pool, \
+            tort_run_pool                                                                                              \
+    }
 #define AVERAGE(since_, until_, types_, attributes_)                                                                   \
     POOL("AveragePool", since_, until_, "Y:T", types_, attributes_, tort_infer_pool, tort_resolve_average_pool)
 #define LP(since_, until_, types_, attributes_)                                                                        \

@@ -400,8 +400,8 @@ static tort_status run(const tort_call *call) {
     return reduce(call, (reduction)call->op->variant);
 }
 
-tort_status tort_reduce_mean(const tort_call *call) {
-    return reduce(call, REDUCE_MEAN);
+tort_status tort_reduce_sum(const tort_call *call) {
+    return reduce(call, REDUCE_SUM);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -422,18 +422,24 @@ const tort_op tort_ops_reduce[] = {
     {"", "ReduceMean", 11, 12, AXES_ATTRIBUTE("high"), BY(tort_infer_reduce, MEAN)},
     {"", "ReduceMean", 13, 17, AXES_ATTRIBUTE("high13"), BY(tort_infer_reduce, MEAN)},
     {"", "ReduceMean", 18, TORT_NEWEST_OPSET, AXES_INPUT("high13"), BY(tort_infer_reduce, MEAN)},
-    {"", "ReduceMax", 1, 10, AXES_ATTRIBUTE("high"), BY(infer_folding, MAX)},
-    {"", "ReduceMax", 11, 11, AXES_ATTRIBUTE("high"), BY(infer_folding, MAX)},
-    {"", "ReduceMax", 12, 12, AXES_ATTRIBUTE("numeric|-int16|-uint16"), BY(infer_folding, MAX)},
-    {"", "ReduceMax", 13, 17, AXES_ATTRIBUTE("numeric13|-int16|-uint16"), BY(infer_folding, MAX)},
-    {"", "ReduceMax", 18, 19, AXES_INPUT("numeric13|-int16|-uint16"), BY(infer_folding, MAX)},
-    {"", "ReduceMax", 20, TORT_NEWEST_OPSET, AXES_INPUT("numeric13|bool|-int16|-uint16"), BY(infer_folding, MAX)},
-    {"", "ReduceMin", 1, 10, AXES_ATTRIBUTE("high"), BY(infer_folding, MIN)},
-    {"", "ReduceMin", 11, 11, AXES_ATTRIBUTE("high"), BY(infer_folding, MIN)},
-    {"", "ReduceMin", 12, 12, AXES_ATTRIBUTE("numeric|-int16|-uint16"), BY(infer_folding, MIN)},
-    {"", "ReduceMin", 13, 17, AXES_ATTRIBUTE("numeric13|-int16|-uint16"), BY(infer_folding, MIN)},
-    {"", "ReduceMin", 18, 19, AXES_INPUT("numeric13|-int16|-uint16"), BY(infer_folding, MIN)},
-    {"", "ReduceMin", 20, TORT_NEWEST_OPSET, AXES_INPUT("numeric13|bool|-int16|-uint16"), BY(infer_folding, MIN)},
+    {"", "ReduceMax", 1, 10, AXES_ATTRIBUTE("high"), BY(infer_folding, MAX), .flags = TORT_OP_CHOOSES},
+    {"", "ReduceMax", 11, 11, AXES_ATTRIBUTE("high"), BY(infer_folding, MAX), .flags = TORT_OP_CHOOSES},
+    {"", "ReduceMax", 12, 12, AXES_ATTRIBUTE("numeric|-int16|-uint16"), BY(infer_folding, MAX),
+     .flags = TORT_OP_CHOOSES},
+    {"", "ReduceMax", 13, 17, AXES_ATTRIBUTE("numeric13|-int16|-uint16"), BY(infer_folding, MAX),
+     .flags = TORT_OP_CHOOSES},
+    {"", "ReduceMax", 18, 19, AXES_INPUT("numeric13|-int16|-uint16"), BY(infer_folding, MAX), .flags = TORT_OP_CHOOSES},
+    {"", "ReduceMax", 20, TORT_NEWEST_OPSET, AXES_INPUT("numeric13|bool|-int16|-uint16"), BY(infer_folding, MAX),
+     .flags = TORT_OP_CHOOSES},
+    {"", "ReduceMin", 1, 10, AXES_ATTRIBUTE("high"), BY(infer_folding, MIN), .flags = TORT_OP_CHOOSES},
+    {"", "ReduceMin", 11, 11, AXES_ATTRIBUTE("high"), BY(infer_folding, MIN), .flags = TORT_OP_CHOOSES},
+    {"", "ReduceMin", 12, 12, AXES_ATTRIBUTE("numeric|-int16|-uint16"), BY(infer_folding, MIN),
+     .flags = TORT_OP_CHOOSES},
+    {"", "ReduceMin", 13, 17, AXES_ATTRIBUTE("numeric13|-int16|-uint16"), BY(infer_folding, MIN),
+     .flags = TORT_OP_CHOOSES},
+    {"", "ReduceMin", 18, 19, AXES_INPUT("numeric13|-int16|-uint16"), BY(infer_folding, MIN), .flags = TORT_OP_CHOOSES},
+    {"", "ReduceMin", 20, TORT_NEWEST_OPSET, AXES_INPUT("numeric13|bool|-int16|-uint16"), BY(infer_folding, MIN),
+     .flags = TORT_OP_CHOOSES},
     {"", "ReduceProd", 1, 10, AXES_ATTRIBUTE("high"), BY(infer_folding, PROD)},
     {"", "ReduceProd", 11, 12, AXES_ATTRIBUTE("high"), BY(infer_folding, PROD)},
     {"", "ReduceProd", 13, 17, AXES_ATTRIBUTE("high13"), BY(infer_folding, PROD)},

@@ -25,6 +25,7 @@ void tort_reduce_view(const tort_info *input, uint32_t mask, tort_reduce_params 
 /* For nodes with `axes`, an attribute or input 1, and attribute keepdims. */
 tort_status tort_infer_reduce(tort_infer *infer);
 tort_status tort_resolve_reduce(tort_resolve *resolve); /* params are tort_reduce_params */
-tort_status tort_reduce_mean(const tort_call *call);
+/* ReduceSum of floats; the output may be double. */
+tort_status tort_reduce_sum(const tort_call *call);
 
 #endif

@@ -232,14 +232,15 @@ static tort_status slice_reference(const tort_call *call) {
 #define SLICE(SINCE, UNTIL, ALL)                                                                                       \
     {                                                                                                                  \
         "", "Slice", SINCE, UNTIL, "data:T starts:Tind ends:Tind axes?:Tind steps?:Tind", "output:T",                  \
-            "T=" ALL " Tind=int32|int64", "", .shape_inputs = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4,                   \
-                                              .flags = TORT_OP_PARTS, .params_size = sizeof(tort_slice_params),        \
-                                              slice_infer, slice_resolve, slice_reference                              \
+            "T=" ALL " Tind=int32|int64", "",                                                                          \
+            .shape_inputs = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4, .flags = TORT_OP_PARTS | TORT_OP_CHOOSES,           \
+            .params_size = sizeof(tort_slice_params), slice_infer, slice_resolve, slice_reference                      \
     }
 
 const tort_op tort_ops_slice[] = {
-    {"", "Slice", 1, 9, "data:T", "output:T", "T=all", "axes:ints ends:ints! starts:ints!", .flags = TORT_OP_PARTS,
-     .params_size = sizeof(tort_slice_params), slice_infer, slice_resolve, slice_reference},
+    {"", "Slice", 1, 9, "data:T", "output:T", "T=all", "axes:ints ends:ints! starts:ints!",
+     .flags = TORT_OP_PARTS | TORT_OP_CHOOSES, .params_size = sizeof(tort_slice_params), slice_infer, slice_resolve,
+     slice_reference},
     SLICE(10, 10, "all"),
     SLICE(11, 12, "all"),
     SLICE(13, TORT_NEWEST_OPSET, "all13"),

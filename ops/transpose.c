@@ -191,14 +191,14 @@ static tort_status depth_space_reference(const tort_call *call) {
 #define TRANSPOSE(SINCE, UNTIL, ALL)                                                                                   \
     {                                                                                                                  \
         "", "Transpose", SINCE, UNTIL, "data:T", "transposed:T", "T=" ALL, "perm:ints",                                \
-            .flags = TORT_OP_PARTS | TORT_OP_PERMUTES, .params_size = sizeof(tort_permutation), transpose_infer,       \
-            transpose_resolve, transpose_reference                                                                     \
+            .flags = TORT_OP_PARTS | TORT_OP_PERMUTES | TORT_OP_CHOOSES, .params_size = sizeof(tort_permutation),      \
+            transpose_infer, transpose_resolve, transpose_reference                                                    \
     }
 #define DEPTH_SPACE(NAME, KIND, SINCE, UNTIL, ALL, ATTRIBUTES)                                                         \
     {                                                                                                                  \
         "", NAME, SINCE, UNTIL, "input:T", "output:T", "T=" ALL, "blocksize:int!" ATTRIBUTES,                          \
-            .variant = KIND, .params_size = sizeof(tort_depth_space_params), .infer = depth_space_infer,               \
-            .resolve = depth_space_resolve, depth_space_reference                                                      \
+            .flags = TORT_OP_CHOOSES, .variant = KIND, .params_size = sizeof(tort_depth_space_params),                 \
+            .infer = depth_space_infer, .resolve = depth_space_resolve, depth_space_reference                          \
     }
 
 const tort_op tort_ops_transpose[] = {

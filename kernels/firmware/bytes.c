@@ -121,6 +121,12 @@ tort_status tort_firmware_pack_filter(const tort_firmware_filters *f, int64_t gr
     return TORT_OK;
 }
 
+void tort_firmware_unflip(const tort_firmware_filters *f, int64_t m, const int8_t *w, int32_t flip, void *packed) {
+    int32_t sum = 0;
+    for (int64_t k = 0; k < f->length; k++) sum += w[k];
+    ((int32_t *)(uintptr_t)tort_firmware_bias(packed))[m] -= flip * sum;
+}
+
 tinyort_bytes_shape tort_firmware_rows(const tort_firmware_bytes *form, const tort_firmware_filters *f, tort_type x,
                                        tort_type y, const void *packed) {
     const tort_firmware_packed *head = packed;

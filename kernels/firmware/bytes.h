@@ -5,6 +5,7 @@
 #define TORT_KERNELS_FIRMWARE_BYTES_H
 
 #include "kernels/firmware/code/conv_bytes_shape.h"
+#include "kernels/firmware/code/planes_shape.h"
 #include "kernels/firmware/floats.h"
 #include "ops/extent.h"
 
@@ -15,12 +16,15 @@ typedef struct tort_firmware_bytes {
     int32_t depth; /* the length of a column is a multiple of it */
     bool widens;   /* columns are widened, with the flip of uint8, into scratch */
     const char *rows, *pixels, *dense_rows; /* the headers of its part of the loops, of depthwise ones and dense ones */
-    bool interleaved;  /* of a depthwise convolution: biases and factors as depthwise_mve.h has them */
-    int32_t depthwise; /* channels at a time: their number is a multiple of it; 1: any, taps lie beside those of all */
+    bool interleaved;  /* of a depthwise convolution: biases and factors are as depthwise_mve.h has them */
+    bool takes_uint8;  /* a depthwise convolution takes bytes of uint8 as they are */
+    int32_t depthwise; /* weights are padded to a multiple of so many channels; 1: taps lie beside those of all */
     void (*conv)(const tinyort_conv_bytes_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
                  const float *factors, void *room, void *y);
     void (*run_depthwise)(const tinyort_depthwise_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
                           const float *factors, void *room, void *y);
+    void (*planes)(const tinyort_planes_dsp_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
+                   const float *factors, void *room, void *y); /* of a depthwise convolution; NULL: there is none */
     void (*dense)(const tinyort_dense_bytes_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
                   const float *factors, void *room, void *y);
     const tort_firmware_floats *floats;
@@ -84,6 +88,10 @@ void tort_firmware_tell_product(const tort_call *call, const tort_firmware_filte
  * zero: the zero point of x, less 128 for uint8. */
 tort_status tort_firmware_pack_filter(const tort_firmware_filters *f, int64_t group, int64_t m, const int8_t *w,
                                       double bias, float factor, int32_t zero, void *packed, tort_error *error);
+
+/* Makes the bias of filter m that of a loop which takes bytes of uint8 as they are, not less 128. flip: 128 for uint8,
+ * else 0. */
+void tort_firmware_unflip(const tort_firmware_filters *f, int64_t m, const int8_t *w, int32_t flip, void *packed);
 
 /* The part of a shape that all products of bytes share. x, y: types. */
 tinyort_bytes_shape tort_firmware_rows(const tort_firmware_bytes *form, const tort_firmware_filters *f, tort_type x,

@@ -1,12 +1,39 @@
 /* conv_bytes.c - QLinearConv over one or two axes, channels last: a product of bytes for each output, or, with a filter
- * for each channel, four channels at a time. */
+ * for each channel, some channels of a pixel at a time, or planes of channels. */
 #include "kernels/firmware/bytes.h"
 #include "kernels/firmware/nhwc.h"
 #include "kernels/firmware/window.h"
 #include "ops/conv.h"
 
 enum { X, X_SCALE, X_ZERO, W, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, BIAS }; /* inputs */
-enum { PRODUCT, DEPTHWISE };                                            /* values of tort_kernel.variant */
+/* Values of tort_kernel.variant. */
+enum { PRODUCT, DEPTHWISE, PLANES };
+
+/* ---- planes ------------------------------------------------------------------------------------------------------ */
+
+/* The sizes of planes_dsp.h. */
+static tinyort_planes_dsp_shape planes_of(const tort_conv_params *p) {
+    const tinyort_sliding w = tort_firmware_window_of(&p->window);
+    return (tinyort_planes_dsp_shape){.batch = (int32_t)p->batch,
+                                      .taps = (w.kernel_w + 3) / 4 * 4,
+                                      .three = w.kernel_h == 3 && w.kernel_w == 3 && w.stride_w <= 2};
+}
+
+static size_t plane_bytes(const tort_conv_params *p) {
+    const tinyort_sliding w = tort_firmware_window_of(&p->window);
+    const int64_t rows = (w.out_h - 1) * (int64_t)w.stride_h + w.kernel_h;
+    return (size_t)(rows * (((int64_t)w.out_w * w.stride_w + planes_of(p).taps + 1) / 2 * 2) * 2);
+}
+
+/* True for an output of the input's size whose planes are small beside it, and fit where a window would. */
+static bool takes_planes(const tort_target *target, const tort_conv_params *p) {
+    enum { ROOM = 512 };
+    const tinyort_sliding w = tort_firmware_window_of(&p->window);
+    return tort_firmware_bytes_of(target)->planes && !target->banding && w.dilation_h == 1 && w.dilation_w == 1 &&
+           w.out_h > 0 && w.out_h == w.height && w.out_w == w.width &&
+           (int64_t)w.kernel_h * w.kernel_w < TORT_FIRMWARE_LONGEST / 2 &&
+           plane_bytes(p) <= (size_t)w.height * (size_t)w.width * (size_t)p->channels / 3 + ROOM;
+}
 
 /* ---- claim ------------------------------------------------------------------------------------------------------- */
 
@@ -27,17 +54,23 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
         verdict = tort_firmware_claim_constant(node, constants[i].input, constants[i].name);
     if (verdict.code != TORT_YES || node->kernel->variant == PRODUCT) return verdict;
     if (!is_depthwise(p)) return tort_no(TORT_NO_ATTR, "", "not a filter for each channel");
-    const int32_t multiple = tort_firmware_bytes_of(target)->depthwise;
-    if (p->channels % multiple == 0) return tort_yes();
-    return tort_no(TORT_NO_SHAPE, "", "is for channels in multiples of %d, there are %lld", multiple,
-                   (long long)p->channels);
+    if (node->kernel->variant == DEPTHWISE || takes_planes(target, p)) return tort_yes();
+    return tort_no(TORT_NO_SHAPE, "", "a plane of a channel takes too much of the arena");
 }
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
 static tort_firmware_filters filters_of(const tort_firmware_bytes *form, int32_t variant, const tort_conv_params *p) {
     const int64_t positions = tort_sliding_positions(&p->window);
-    if (variant == DEPTHWISE) return (tort_firmware_filters){1, p->channels, positions, positions, p->channels};
+    if (variant == PLANES) {
+        const int64_t depth = p->window.kernel[0] * planes_of(p).taps;
+        return (tort_firmware_filters){1, p->channels, positions, p->window.axes == 1 ? planes_of(p).taps : depth,
+                                       p->channels};
+    }
+    if (variant == DEPTHWISE) {
+        const int64_t padded = (p->channels + form->depthwise - 1) / form->depthwise * form->depthwise;
+        return (tort_firmware_filters){1, p->channels, positions, positions, padded};
+    }
     return tort_firmware_filters_of(form, p->group, p->filters / p->group, positions * (p->channels / p->group));
 }
 
@@ -61,7 +94,7 @@ static void read_filter(const tort_info *w, int64_t m, int64_t channels, int64_t
 /* Number of channels side by side in the weights of a depthwise convolution, at this channel. */
 static int64_t lanes_of(const tort_firmware_bytes *form, int64_t channels, int64_t channel) {
     if (form->depthwise == 1) return channels;
-    return form->interleaved && channel / 16 * 16 + 16 <= channels ? 16 : form->depthwise;
+    return !form->interleaved ? form->depthwise : channel / 16 * 16 + 8 < channels ? 16 : 8;
 }
 
 /* The place of a channel's bias and factor: see depthwise_mve.h. */
@@ -71,13 +104,29 @@ static int64_t place_of(const tort_firmware_bytes *form, int64_t channels, int64
     return channel / 16 * 16 + channel % 2 * 8 + channel / 2 % 2 * 4 + channel % 16 / 4;
 }
 
+/* Stores the rows of a filter as planes_dsp.h has them. */
+static void store_rows(const tort_conv_params *p, const int8_t *w, int8_t *to) {
+    const tinyort_sliding window = tort_firmware_window_of(&p->window);
+    const tinyort_planes_dsp_shape s = planes_of(p);
+    memset(to, 0, (size_t)(window.kernel_h * s.taps));
+    for (int32_t kh = 0; kh < window.kernel_h; kh++, to += s.taps)
+        for (int32_t kw = 0; kw < window.kernel_w; kw++, w++) {
+            to[s.three ? kw + (kw == 2) : kw + (kw % 4 == 1) - (kw % 4 == 2)] = *w;
+            if (s.three && kw == 1) to[2] = *w;
+        }
+}
+
 /* Stores a filter as the loops read it: bytes of a tile of filters in turns; of a depthwise convolution, taps
  * of some channels side by side. */
 static void store_filter(const tort_firmware_bytes *form, const tort_firmware_filters *f, bool depthwise, int64_t at,
                          const int8_t *w, int8_t *to) {
     if (depthwise) {
         const int64_t lanes = lanes_of(form, f->filters, at), first = at / lanes * lanes;
-        for (int64_t k = 0; k < f->length; k++) to[first * f->length + k * lanes + at % lanes] = w[k];
+        const int64_t back = lanes == 4 && f->filters > 4 ? f->filters - 4 : 0; /* see depthwise_dsp.h */
+        const bool whole = !back || first + 4 <= f->filters;
+        for (int64_t k = 0; whole && k < f->length; k++) to[first * f->length + k * lanes + at % lanes] = w[k];
+        for (int64_t k = 0; back % 4 && at >= back && k < f->length; k++)
+            to[(f->padded - 4) * f->length + k * 4 + at - back] = w[k];
         return;
     }
     const int64_t turn = form->turn ? form->turn : f->depth;
@@ -88,7 +137,7 @@ static void store_filter(const tort_firmware_bytes *form, const tort_firmware_fi
 static tort_status prepare(tort_prepare *prepare) {
     const tort_node_view *node = prepare->node;
     const tort_conv_params *p = node->params;
-    const bool depthwise = node->kernel->variant == DEPTHWISE;
+    const bool depthwise = node->kernel->variant != PRODUCT;
     const tort_firmware_filters f = filters_of(prepare->device, node->kernel->variant, p);
     const float x_scale = (float)tort_firmware_number(node, X_SCALE, 0, 1);
     const float y_scale = (float)tort_firmware_number(node, Y_SCALE, 0, 1);
@@ -106,7 +155,12 @@ static tort_status prepare(tort_prepare *prepare) {
         status = tort_firmware_pack_filter(
             &f, group, depthwise ? place_of(form, p->channels, at) : at, w, tort_firmware_number(node, BIAS, m, 0),
             factor, head->x_zero - tort_firmware_flip(node->inputs[X].type), prepare->packed, prepare->error);
-        store_filter(form, &f, depthwise, at, w, packed + group * f.padded * f.depth);
+        if (depthwise && form->takes_uint8)
+            tort_firmware_unflip(&f, m, w, tort_firmware_flip(node->inputs[X].type), prepare->packed);
+        if (node->kernel->variant == PLANES)
+            store_rows(p, w, packed + at * f.depth);
+        else
+            store_filter(form, &f, depthwise, at, w, packed + group * f.padded * f.depth);
     }
     if (w) tort_free(prepare->env, w, (size_t)f.length + 1);
     return status;
@@ -216,6 +270,7 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     (void)error;
     *scratch = (size_t)(f.depth * (form->widens ? 5 : 2));
     if (node->kernel->variant == DEPTHWISE) *scratch = (size_t)(f.length * p->channels);
+    if (node->kernel->variant == PLANES) *scratch = plane_bytes(p);
     return TORT_OK;
 }
 
@@ -230,10 +285,16 @@ static tort_status run(const tort_call *call) {
     const bool downwards = emit ? emit->downwards : !call->band && (uintptr_t)y->data > (uintptr_t)x->data;
     tinyort_depthwise_shape narrow = depthwise_of(form, &f, call->params, x->type, y->type, call->packed);
     tinyort_conv_bytes_shape whole = product_of(form, &f, call->params, x->type, y->type, call->packed);
+    tinyort_planes_dsp_shape planes = planes_of(call->params);
+    planes.rows = narrow.rows;
+    planes.window = narrow.window;
     narrow.downwards = whole.downwards = downwards;
     tort_firmware_tell_product(call, &f, &whole.rows);
     if (call->band) tort_firmware_take_band(&narrow.window.at, call->band);
     if (call->band) tort_firmware_take_band(&whole.window.at, call->band);
+    if (call->kernel->variant == PLANES)
+        return TORT_FIRMWARE_CALL_FORM(call, NULL, "tinyort_planes_dsp", form->planes, &planes, x->data, w, bias,
+                                       factors, call->scratch, y->data);
     if (call->kernel->variant == DEPTHWISE)
         return TORT_FIRMWARE_CALL_FORM(call, form->pixels, "tinyort_depthwise", form->run_depthwise, &narrow, x->data,
                                        w, bias, factors, call->scratch, y->data);
@@ -241,11 +302,11 @@ static tort_status run(const tort_call *call) {
                                    factors, call->scratch, y->data);
 }
 
-#define ROW(name_, variant_)                                                                                           \
+#define ROW(name_, variant_, in_place_)                                                                                \
     {                                                                                                                  \
         "", "QLinearConv", name_, .claim = claim, .size = size, .overlap = overlap, .rows = rows, .prepare = prepare,  \
                                   .pack = {.size = pack_size}, .run = run, .emit = tort_firmware_emit,                 \
-                                  .variant = variant_, .layout = {                                                     \
+                                  .variant = variant_, .in_place = in_place_, .layout = {                              \
                                       .id = TORT_FIRMWARE_NHWC,                                                        \
                                       .inputs = 1,                                                                     \
                                       .outputs = 1,                                                                    \
@@ -254,7 +315,8 @@ static tort_status run(const tort_call *call) {
     }
 
 const tort_kernel tort_firmware_conv_bytes[] = {
-    ROW("depthwise_bytes", DEPTHWISE),
-    ROW("conv_bytes", PRODUCT),
+    ROW("depthwise_bytes", PLANES, 1u << X),
+    ROW("depthwise_bytes", DEPTHWISE, 0),
+    ROW("conv_bytes", PRODUCT, 0),
     {.op = NULL},
 };

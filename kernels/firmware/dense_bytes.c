@@ -147,6 +147,21 @@ static tort_status run(const tort_call *call) {
 
 /* ---- two matrices that change ------------------------------------------------------------------------------------ */
 
+/* The distance of the matrices of A, or B, in elements: axes of batches that lie behind each other count as one. False:
+ * they do not. */
+static bool batch_step(const tort_matmul_params *p, const int64_t *strides, int64_t *step) {
+    int64_t next = *step = 0;
+    bool innermost = true;
+    for (int32_t i = p->batch_rank - 1; i >= 0; i--) {
+        if (p->batch_dims[i] == 1) continue;
+        if (innermost) *step = strides[i];
+        if (!innermost && strides[i] != next) return false;
+        next = strides[i] * p->batch_dims[i];
+        innermost = false;
+    }
+    return true;
+}
+
 static tort_verdict claim_two(const tort_target *target, const tort_node_view *node) {
     const tort_matmul_params *p = node->params;
     (void)target;
@@ -155,8 +170,10 @@ static tort_verdict claim_two(const tort_target *target, const tort_node_view *n
     if (verdict.code != TORT_YES) return verdict;
     if (tort_firmware_count(node, inputs[MATMUL].b_scale) != 1)
         return tort_no(TORT_NO_ATTR, "quantize by tensor", "B has a scale for each column");
-    if (p->batch_rank > 1)
-        return tort_no(TORT_NO_SHAPE, "reshape its inputs to 3 axes", "has %d axes of batches", (int)p->batch_rank);
+    int64_t step;
+    if (!batch_step(p, p->a_strides, &step) || !batch_step(p, p->b_strides, &step))
+        return tort_no(TORT_NO_SHAPE, "reshape its inputs to 3 axes", "has %d axes of batches, some of which repeat",
+                       (int)p->batch_rank);
     if (p->k > TORT_FIRMWARE_LONGEST / 4) return tort_no(TORT_NO_SHAPE, "", "sums may leave 32 bits");
     return tort_yes();
 }
@@ -168,6 +185,9 @@ static tort_status run_two(const tort_call *call) {
     const int32_t a_flip = tort_firmware_flip(in[0].type), b_flip = tort_firmware_flip(in[3].type),
                   y_flip = tort_firmware_flip(y->type);
     const float factor = a.scale * b.scale / to.scale;
+    int64_t a_batch, b_batch;
+    batch_step(p, p->a_strides, &a_batch);
+    batch_step(p, p->b_strides, &b_batch);
     const tinyort_matmul_bytes_shape shape = {
         .rows = {.filters = (int32_t)p->n,
                  .depth = (int32_t)p->k,
@@ -177,8 +197,8 @@ static tort_status run_two(const tort_call *call) {
                  .wide = p->k >= 256 || (double)p->k * 65025 * (double)factor >= 0x1p21},
         .batches = (int32_t)p->batches,
         .m = (int32_t)p->m,
-        .a_batch = p->batch_rank ? (int32_t)p->a_strides[0] : 0,
-        .b_batch = p->batch_rank ? (int32_t)p->b_strides[0] : 0,
+        .a_batch = (int32_t)a_batch,
+        .b_batch = (int32_t)b_batch,
         .a_row = (int32_t)p->a_row,
         .a_column = (int32_t)p->a_column,
         .b_row = (int32_t)p->b_row,

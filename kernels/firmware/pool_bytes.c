@@ -7,6 +7,7 @@
 #include "kernels/firmware/window.h"
 #include "ops/microsoft/qlinear.h"
 #include "ops/pool.h"
+#include "ops/reduce.h"
 
 /* ---- maximum ----------------------------------------------------------------------------------------------------- */
 
@@ -40,16 +41,34 @@ static tort_status run_max(const tort_call *call) {
 /* ---- mean -------------------------------------------------------------------------------------------------------- */
 
 enum { X, X_SCALE, X_ZERO, Y_SCALE, Y_ZERO }; /* inputs */
+enum { KEPT, FLAT };                          /* values of tort_kernel.variant of QLinearReduceMean */
 
-static tort_verdict claim_mean(const tort_target *target, const tort_node_view *node) {
+static tort_verdict claim_numbers(const tort_node_view *node) {
     static const char *const names[] = {"", "x_scale", "x_zero_point", "y_scale", "y_zero_point"};
     tort_verdict verdict = tort_yes();
-    (void)target;
-    if (tort_attr_int(node, "channels_last"))
-        return tort_no(TORT_NO_ATTR, "export it with the channels first", "channels_last is set");
     for (int32_t i = X_SCALE; verdict.code == TORT_YES && i <= Y_ZERO; i++)
         verdict = tort_firmware_claim_constant(node, i, names[i]);
     return verdict;
+}
+
+static tort_verdict claim_mean(const tort_target *target, const tort_node_view *node) {
+    (void)target;
+    if (tort_attr_int(node, "channels_last"))
+        return tort_no(TORT_NO_ATTR, "export it with the channels first", "channels_last is set");
+    return claim_numbers(node);
+}
+
+/* QLinearReduceMean over all pixels; its result has the axes of an image, or none for pixels. */
+static tort_verdict claim_reduce(const tort_target *target, const tort_node_view *node) {
+    const tort_reduce_params *p = node->params;
+    const tort_info *x = &node->inputs[X];
+    (void)target;
+    if ((x->rank != 3 && x->rank != 4) || p->kept_count != x->dims[0] * x->dims[1] ||
+        p->reduced_count != tort_extent(x->dims, 2, x->rank) || (p->rank == 2 && p->reduced[0]) || p->rank > 2)
+        return tort_no(TORT_NO_ATTR, "", "not over the pixels of an image");
+    if ((node->outputs[0].rank == x->rank) != (node->kernel->variant == KEPT))
+        return tort_no(TORT_NO_ATTR, "", "its result has another rank");
+    return claim_numbers(node);
 }
 
 static tort_status size_mean(const tort_target *target, const tort_node_view *node, size_t *scratch,
@@ -140,6 +159,11 @@ const tort_kernel tort_firmware_pool_bytes[] = {
      .emit = tort_firmware_emit, NHWC},
     {"com.microsoft", "QLinearGlobalAveragePool", "mean_bytes", .claim = claim_mean, .size = size_mean,
      .rows = rows_of_mean, .run = run_mean, .emit = tort_firmware_emit, NHWC},
+    {"com.microsoft", "QLinearReduceMean", "mean_bytes", .claim = claim_reduce, .size = size_mean, .rows = rows_of_mean,
+     .run = run_mean, .emit = tort_firmware_emit, .variant = KEPT, NHWC},
+    {"com.microsoft", "QLinearReduceMean", "mean_bytes", .claim = claim_reduce, .size = size_mean, .rows = rows_of_mean,
+     .run = run_mean, .emit = tort_firmware_emit, .variant = FLAT,
+     .layout = {.id = TORT_FIRMWARE_NHWC, .inputs = 1, .alone = tort_firmware_alone}},
     {"com.microsoft", "QLinearAveragePool", "average_bytes", .claim = claim_average, .size = size_mean,
      .rows = rows_of_average, .run = run_average, .emit = tort_firmware_emit, NHWC},
     {.op = NULL},

@@ -8,6 +8,7 @@
 #include "kernels/firmware/code/reduce.h"
 #include "kernels/firmware/code/topk.h"
 #include "kernels/firmware/firmware.h"
+#include "kernels/firmware/reduce.h"
 #include "ops/einsum.h"
 #include "ops/topk.h"
 
@@ -37,7 +38,7 @@ static const struct {
                   [LOG_SUM_EXP] = {"tinyort_add_exp", "tinyort_add_exp", -INFINITY, NULL},
                   [SUM_SQUARE] = {"tinyort_add_square", "tinyort_add", 0.0f, NULL}};
 
-static tinyort_reduce_shape reduce_of(const tort_reduce_params *p) {
+tinyort_reduce_shape tort_firmware_reduce_of(const tort_reduce_params *p) {
     tinyort_reduce_shape shape = {.count = (int32_t)p->kept_count};
     for (int32_t i = 0; i < p->rank; i++) {
         int32_t *dims = p->reduced[i] ? shape.dims : shape.kept_dims;
@@ -54,7 +55,7 @@ static tort_status run_reduce(const tort_call *call) {
     typedef float joins(float, float);
     const int32_t variant = call->kernel->variant;
     const tort_reduce_params *p = call->params;
-    const tinyort_reduce_shape shape = reduce_of(p);
+    const tinyort_reduce_shape shape = tort_firmware_reduce_of(p);
     float *y = call->outputs[0].data;
     const tort_firmware_map finish = {.name = reductions[variant].finish};
     joins *f = (joins *)tort_firmware_function_of(reductions[variant].name);
@@ -66,7 +67,7 @@ static tort_status run_reduce(const tort_call *call) {
 }
 
 static tort_status run_mean_variance(const tort_call *call) {
-    const tinyort_mean_variance_shape shape = {reduce_of(call->params)};
+    const tinyort_mean_variance_shape shape = {tort_firmware_reduce_of(call->params)};
     return TORT_FIRMWARE_CALL_WITH(call, tinyort_mean_variance, &shape, (call->inputs[0].data, call->outputs[0].data),
                                    1e-9f);
 }

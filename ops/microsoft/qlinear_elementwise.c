@@ -152,10 +152,10 @@ static tort_status run_where(const tort_call *call) {
 #define BINARY "A:T A_scale:float A_zero_point?:T B:T B_scale:float B_zero_point?:T C_scale:float C_zero_point?:T"
 
 const tort_op tort_ops_qlinear_elementwise[] = {
-    {"com.microsoft", "QLinearAdd", 1, 1, BINARY, "C:T", "T=uint8|int8", "", .infer = infer_linear,
-     .reference = run_add},
-    {"com.microsoft", "QLinearMul", 1, 1, BINARY, "C:T", "T=uint8|int8", "", .infer = infer_linear,
-     .reference = run_multiply},
+    {"com.microsoft", "QLinearAdd", 1, 1, BINARY, "C:T", "T=uint8|int8", "", .flags = TORT_OP_IN_PLACE,
+     .infer = infer_linear, .reference = run_add},
+    {"com.microsoft", "QLinearMul", 1, 1, BINARY, "C:T", "T=uint8|int8", "", .flags = TORT_OP_IN_PLACE,
+     .infer = infer_linear, .reference = run_multiply},
     {"com.microsoft", "QLinearWhere", 1, 1,
      "condition:B X:T x_scale:TF x_zero_point:T Y:T y_scale:TF y_zero_point:T z_scale:TF z_zero_point:T", "Z:T",
      "B=bool TF=float T=uint8|int8", "", .infer = infer_where, .reference = run_where},

@@ -1,4 +1,4 @@
-/* qlinear_reduce.c - QLinearReduceMean: the mean of dequantized 8-bit numbers, quantized again.
+/* qlinear_reduce.c - QLinearReduceMean: a sum of whole numbers, times a factor, as QLinearGlobalAveragePool has it.
  *
  * Read next: qlinear.h, reduce.h. */
 #include "ops/extent.h"
@@ -20,27 +20,28 @@ static tort_status infer_mean(tort_infer *infer) {
     return status == TORT_OK ? tort_linear_check(infer, 0x1e) : status;
 }
 
-/* Scratch: the input and the means as floats. */
+/* Scratch: the sums, as doubles, and the input as floats. */
 static tort_status resolve_mean(tort_resolve *resolve) {
     const tort_node_view view = mean_of(resolve->node);
     const tort_info *x = &resolve->node->inputs[0], *y = &resolve->node->outputs[0];
-    size_t count;
+    size_t bytes;
     tort_resolve inner = *resolve;
     inner.node = &view;
     tort_status status = tort_resolve_reduce(&inner);
     if (status != TORT_OK || !tort_shape_known(x) || !tort_shape_known(y)) return status;
-    if (tort_add_size((uint64_t)tort_extent(x->dims, 0, x->rank), (uint64_t)tort_extent(y->dims, 0, y->rank), &count) &&
-        tort_mul_size(count, sizeof(float), &resolve->scratch_bytes))
+    if (tort_mul_size((uint64_t)tort_extent(y->dims, 0, y->rank), sizeof(double), &resolve->scratch_bytes) &&
+        tort_mul_size((uint64_t)tort_extent(x->dims, 0, x->rank), sizeof(float), &bytes) &&
+        tort_add_size(resolve->scratch_bytes, bytes, &resolve->scratch_bytes))
         return TORT_OK;
     return tort_out_of_memory(resolve->error, SIZE_MAX);
 }
 
 typedef struct mean_job {
-    const float *values; /* of the 256 bytes */
+    const float *values; /* of the 256 bytes, less the zero point */
     const uint8_t *bytes;
-    float *floats;
+    float *floats, factor, zero;
+    const double *sums;
     const tort_tensor *y;
-    tort_linear to;
 } mean_job;
 
 static void widen(void *arg, int64_t begin, int64_t end) {
@@ -50,28 +51,36 @@ static void widen(void *arg, int64_t begin, int64_t end) {
 
 static void store(void *arg, int64_t begin, int64_t end) {
     const mean_job *job = arg;
-    for (int64_t i = begin; i < end; i++) job->floats[i] /= job->to.scale;
-    tort_linear_store(job->y, begin, end - begin, job->floats + begin, job->to.zero);
+    float scaled[TORT_BLOCK];
+    for (int64_t at = begin; at < end; at += TORT_BLOCK) {
+        const int64_t count = tort_block_count(end, at);
+        for (int64_t i = 0; i < count; i++) scaled[i] = (float)(job->sums[at + i] * (double)job->factor);
+        tort_linear_store(job->y, at, count, scaled, job->zero);
+    }
 }
 
 static tort_status run_mean(const tort_call *call) {
+    const tort_reduce_params *p = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
-    const int64_t count = tort_count(x), means = tort_count(y);
-    float values[256], *floats = call->scratch, *sums = floats + count;
+    const tort_linear from = tort_linear_of(call, 1, 2), to = tort_linear_of(call, 3, 4);
+    const int64_t means = tort_count(y);
+    double *sums = call->scratch;
+    float values[256];
     if (means == 0) return TORT_OK;
-    tort_linear_values(x->type, tort_linear_of(call, 1, 2), values);
-    mean_job job = {values, x->data, floats, y, tort_linear_of(call, 3, 4)};
-    tort_parallel(call, count, 1, widen, &job);
+    tort_linear_values(x->type, (tort_linear){1, from.zero}, values);
+    mean_job job = {values, x->data, (float *)(sums + means), 0, to.zero, sums, y};
+    if (p->reduced_count > 0) job.factor = tort_linear_mean(from.scale, to.scale, p->reduced_count);
+    tort_parallel(call, tort_count(x), 1, widen, &job);
     tort_tensor in = *x, out = *y;
-    in.type = out.type = TORT_FLOAT;
-    in.data = floats;
+    in.type = TORT_FLOAT;
+    in.data = job.floats;
+    out.type = TORT_DOUBLE;
     out.data = sums;
     tort_call inner = *call;
     inner.inputs = &in;
     inner.outputs = &out;
     inner.input_count = 1;
-    tort_status status = tort_reduce_mean(&inner);
-    job.floats = sums;
+    const tort_status status = tort_reduce_sum(&inner);
     if (status == TORT_OK) tort_parallel(call, means, 2, store, &job);
     return status;
 }

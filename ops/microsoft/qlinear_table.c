@@ -141,10 +141,10 @@ static tort_status run_concat(const tort_call *call) {
 #define FUNCTION "X:T X_scale:float X_zero_point?:T Y_scale:float Y_zero_point?:T"
 
 const tort_op tort_ops_qlinear_table[] = {
-    {"com.microsoft", "QLinearSigmoid", 1, 1, FUNCTION, "Y:T", "T=uint8|int8", "", .infer = infer_function,
-     .reference = run_sigmoid},
+    {"com.microsoft", "QLinearSigmoid", 1, 1, FUNCTION, "Y:T", "T=uint8|int8", "", .flags = TORT_OP_IN_PLACE,
+     .infer = infer_function, .reference = run_sigmoid},
     {"com.microsoft", "QLinearLeakyRelu", 1, 1, FUNCTION, "Y:T", "T=uint8|int8", "alpha:float=0.01",
-     .params_size = sizeof(leaky_params), infer_function, resolve_leaky, run_leaky},
+     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(leaky_params), infer_function, resolve_leaky, run_leaky},
     {"com.microsoft", "QLinearConcat", 1, 1, "Y_scale:TF Y_zero_point:T8 inputs+:TV", "Y:T8",
      "T8=uint8|int8 TF=float TV=uint8|int8|float", "axis:int!", .params_size = sizeof(tort_qlinear_concat),
      infer_concat, resolve_concat, run_concat},

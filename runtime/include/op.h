@@ -297,7 +297,8 @@ enum {
     TORT_OP_LATE = 1u << 7,     /* unpacks a large input 0, and cannot fail: folded, but evaluated at each use */
     TORT_OP_LIKE = 1u << 8,     /* reads only the type of input 1 (CastLike): folded even if that is computed */
     /* Memory: copies that a plan can avoid. */
-    TORT_OP_IN_PLACE = 1u << 9,  /* `reference` may write output 0 over any input, as tort_kernel.in_place tells */
+    TORT_OP_IN_PLACE = 1u << 9,  /* element by element; `reference` may write output 0 over any input, as
+                                    tort_kernel.in_place tells */
     TORT_OP_PARTS = 1u << 10,    /* outputs are parts of input 0: the params begin with a tort_parts */
     TORT_OP_JOINS = 1u << 11,    /* inputs are parts of output 0: likewise */
     TORT_OP_PERMUTES = 1u << 12, /* only moves axes: the params begin with a tort_permutation */
@@ -311,6 +312,9 @@ enum {
     TORT_OP_EARLY = 1u << 17,    /* of an operator's first row: also valid in files of opsets before `since` */
     TORT_OP_WIDENS = 1u << 19,   /* output 0 is the numbers that the elements of input 0 stand for (DequantizeLinear) */
     TORT_OP_NARROWS = 1u << 20,  /* output 0 stands for the numbers of input 0 (QuantizeLinear) */
+    TORT_OP_CHOOSES = 1u << 21,  /* the elements of its outputs are such of input 0, by index or as the largest: so a
+                                    node on 8-bit numbers chooses those that stand for what it chooses */
+    TORT_OP_CLAMPS = 1u << 22,   /* gives a number itself, or the nearest that is between two bounds */
     TORT_OP_VALUES = 1u << 18 /* takes or makes sequences, optionals or maps; `reference` fills tort_call.output_values.
                                  A node whose operands are all tensors runs as usual */
 };

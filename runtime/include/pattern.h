@@ -20,7 +20,9 @@
  *
  * "&c=MatMul(x,#w)" alone is for siblings: nodes that read the same values, each with constants of its own, all of one
  * shape. The replacement has one output per sibling, and in place of each constant the constants of all siblings.
- * Read next: fuse.c, siblings.c, ops/fuse_epilogue.c. */
+ *
+ * "^y=QuantizeLinear(x,#t)" makes the table of any function of one 8-bit tensor x: t has its 256 results.
+ * Read next: fuse.c, integers.c, siblings.c, ops/fuse_epilogue.c. */
 #ifndef TORT_RUNTIME_PATTERN_H
 #define TORT_RUNTIME_PATTERN_H
 

@@ -18,6 +18,11 @@ setup-embed:
 test-embed: $(TINYORT) $(EMBED)/models/made setup-embed
 	@CC='$(CC)' $(VENV)/bin/python tests/embed/run.py $(TINYORT) $(EMBED)/models $(EMBED)/work $(EMBED_OPTIONS)
 
+.PHONY: test-embed-depthwise
+## Tell what depthwise convolutions of 8 bits cost on emulated boards, by the number of channels, and that none costs much more than others.
+test-embed-depthwise: $(TINYORT) setup-embed
+	@CC='$(CC)' $(VENV)/bin/python tests/embed/depthwise.py $(TINYORT) $(EMBED)/depthwise
+
 $(EMBED)/models/made: tests/embed/models.py
 	@$(VENV)/bin/python $< $(@D)
 	@touch $@

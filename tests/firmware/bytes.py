@@ -91,7 +91,7 @@ def convolutions(seed, kind):
 def depthwise(seed, kind):
     """Numbers of channels for each form of the loops, kernels of width 3 and others, wide and narrow pads."""
     g = Graph(f"depthwise_{np.dtype(kind).name}", seed, kind)
-    for channels in (4, 6, 8, 16, 24, 40):
+    for channels in (2, 5, 8, 16, 19, 24, 29, 40):
         x = g.input(f"x{channels}", 1, channels, 6, 7)
         g.conv(x, channels, channels, (3, 3), group=channels, pads=[1, 1, 1, 1], scale=0.01)
         g.conv(x, channels, channels, (3, 3), group=channels, strides=[2, 2], pads=[0, 0, 1, 1], scale=0.01)

@@ -353,26 +353,29 @@ def quantized_cases():
     yield Case(**product | {"nodes": live, "inputs": {"x": (2, 3, 5), "v": (2, 5, 4)}, "weights": STEPS, "folded": (), "units": units})
 
 
+def between(row, nodes, units, weights=None, x=(2, 3, 6), **more):
+    nodes = BETWEEN.format(nodes, "c")
+    units = f"QuantizeLinear {units} DequantizeLinear"
+    return Case(**{**QUANTIZED, "row": row, "nodes": nodes, "inputs": {"x": x}, "weights": {**STEPS, **(weights or {})}, "units": units,
+                   "folded": (), **more})
+
+
+SECOND = "vq=QuantizeLinear(v,sv,zv) vd=DequantizeLinear(vq,sv,zv) "
+SECOND_STEPS = {"sv": 0.02, "zv": np.uint8(100)}
+
+
 def quantized_kin_cases():
     """What else stays in 8 bits between DequantizeLinear and QuantizeLinear."""
-    def between(row, nodes, units, weights=None, x=(2, 3, 6), **more):
-        nodes = BETWEEN.format(nodes, "c")
-        units = f"QuantizeLinear {units} DequantizeLinear"
-        return Case(**{**QUANTIZED, "row": row, "nodes": nodes, "inputs": {"x": x}, "weights": {**STEPS, **(weights or {})}, "units": units,
-                       "folded": (), **more})
-
     for trans, w, axis in ((0, (6, 7), 1), (1, (7, 6), 0)):
         for scale in ({"sw": 0.01, "zw": np.int8(3)}, {"sw": positive(7).astype(np.float32) / 100, "zw": integers(-5, 5, 7)}):
             gemm = f"wd=DequantizeLinear<axis={axis}>(w,sw,zw) c=Gemm<transB={trans}>(xd,wd,b)"
             weights = {"w": integers(-90, 90, *w), "b": (7,), **scale}
             yield between("qgemm", gemm, "QGemm", weights, x=(5, 6), folded=("wd",))
-    second = "vq=QuantizeLinear(v,sv,zv) vd=DequantizeLinear(vq,sv,zv) "
-    v = {"sv": 0.02, "zv": np.uint8(100)}
     for row, op, made in (("qlinear_add", "Add", "QLinearAdd"), ("qlinear_mul", "Mul", "QLinearMul")):
         for shape in ((2, 3, 6), (3, 1)):
-            yield between(row, f"{second}c={op}(xd,vd)", f"QuantizeLinear {made}", v, inputs={"x": (2, 3, 6), "v": shape})
+            yield between(row, f"{SECOND}c={op}(xd,vd)", f"QuantizeLinear {made}", SECOND_STEPS, inputs={"x": (2, 3, 6), "v": shape})
         kept = f"wd=DequantizeLinear(w,sv,zv) c={op}(xd,wd)"
-        yield between(row, kept, made, {**v, "w": integers(0, 255, 6, dtype=np.uint8)}, folded=("wd",))
+        yield between(row, kept, made, {**SECOND_STEPS, "w": integers(0, 255, 6, dtype=np.uint8)}, folded=("wd",))
     yield between("qlinear_mean", "c=GlobalAveragePool(xd)", "QLinearGlobalAveragePool", x=(2, 3, 6, 5))
     yield between("qlinear_average_pool", "c=AveragePool<kernel_shape=[3,2],strides=[2,1],pads=[1,0,1,1]>(xd)", "QLinearAveragePool", x=(2, 3, 6, 5), chains=("firmware",))
     yield between("qlinear_average_pool", "c=AveragePool<kernel_shape=[2,2],pads=[1,1,0,0],count_include_pad=1>(xd)", "QLinearAveragePool", x=(2, 3, 6, 5), chains=("firmware",))
@@ -381,20 +384,8 @@ def quantized_kin_cases():
     for index, parts, more in ((0, "xd,vd", ""), (1, "xd,vd,ud", third), (2, "xd,vd,ud,td", third + fourth)):
         inputs = {"x": (2, 3, 6), "v": (2, 1, 6)} | ({"u": (2, 2, 6)} if index else {}) | ({"t": (2, 1, 6)} if index == 2 else {})
         units = "QuantizeLinear " * (index + 1) + "QLinearConcat"
-        yield between("qlinear_concat", f"{second}{more}c=Concat<axis=1>({parts})", units, {**v, "su": 0.05, "zu": np.uint8(7)}, inputs=inputs, index=index)
+        yield between("qlinear_concat", f"{SECOND}{more}c=Concat<axis=1>({parts})", units, {**SECOND_STEPS, "su": 0.05, "zu": np.uint8(7)}, inputs=inputs, index=index)
     yield between("qlinear_softmax", "c=Softmax<axis=1>(xd)", "QLinearSoftmax", {"sy": 1 / 256, "zy": np.uint8(0)})
-    functions = ("Sigmoid", "Tanh", "Relu", "LeakyRelu<alpha=0.2>", "Elu", "HardSigmoid", "Softplus", "Softsign")
-    for function in functions:
-        yield between("byte_table", f"c={function}(xd)", "ByteTable")
-    yield between("byte_table", "c=HardSwish(xd)", "ByteTable", opset=14)
-    swish = "s=Sigmoid(xd) sq=QuantizeLinear(s,ss,zs) sd=DequantizeLinear(sq,ss,zs) "
-    fine = {"ss": 1 / 256, "zs": np.uint8(0)}
-    for index, product in ((1, "Mul(xd,sd)"), (2, "Mul(sd,xd)")):
-        yield between("byte_table", f"{swish}c={product}", "ByteTable", fine, index=index)
-    for index, operands in ((3, "xq,sx,zx,s,ss,zs"), (4, "s,ss,zs,xq,sx,zx")):
-        nodes = f"xq=QuantizeLinear(x,sx,zx) s=com.microsoft.QLinearSigmoid(xq,sx,zx,ss,zs) c=com.microsoft.QLinearMul({operands},sy,zy) y=DequantizeLinear(c,sy,zy)"
-        units = "QuantizeLinear ByteTable DequantizeLinear"
-        yield Case(**QUANTIZED | {"row": "byte_table", "nodes": nodes, "weights": {**STEPS, **fine}, "units": units, "folded": (), "index": index})
     dynamic = "xq,sx,zx=DynamicQuantizeLinear(x) s=Mul(sx,sw) i=MatMulInteger(xq,w,zx,zw) f=Cast<to=1>(i) y=Mul(f,s)"
     for sw, zw in ((0.01, np.int8(3)), (positive(7).astype(np.float32) / 100, integers(-5, 5, 7))):
         weights = {"w": integers(-90, 90, 6, 7), "sw": sw, "zw": zw}
@@ -402,11 +393,42 @@ def quantized_kin_cases():
         yield Case("matmul_integer_to_float", dynamic, {"x": (2, 3, 6)}, weights, units, chains=("cpu",))
         biased = dynamic.replace("y=Mul", "m=Mul") + " y=Add(m,b)"
         yield Case("matmul_integer_to_float", biased, {"x": (2, 3, 6)}, {**weights, "b": (7,)}, units, index=1, chains=("cpu",))
+
+
+def table_cases():
+    """Functions of one 8-bit tensor, and nodes that choose elements, which leave nothing but such functions."""
+    functions = ("Sigmoid", "Tanh", "Relu", "LeakyRelu<alpha=0.2>", "Elu", "HardSigmoid", "Softplus", "Softsign")
+    for function in functions:
+        yield between("byte_table", f"c={function}(xd)", "ByteTable")
+    yield between("byte_table", "c=HardSwish(xd)", "ByteTable", opset=14)
+    swish = "s=Sigmoid(xd) sq=QuantizeLinear(s,ss,zs) sd=DequantizeLinear(sq,ss,zs) "
+    fine = {"ss": 1 / 256, "zs": np.uint8(0)}
+    for product in ("Mul(xd,sd)", "Mul(sd,xd)"):
+        yield between("byte_table", f"{swish}c={product}", "ByteTable", fine)
+    for operands in ("xq,sx,zx,s,ss,zs", "s,ss,zs,xq,sx,zx"):
+        nodes = f"xq=QuantizeLinear(x,sx,zx) s=com.microsoft.QLinearSigmoid(xq,sx,zx,ss,zs) c=com.microsoft.QLinearMul({operands},sy,zy) y=DequantizeLinear(c,sy,zy)"
+        units = "QuantizeLinear ByteTable DequantizeLinear"
+        yield Case(**QUANTIZED | {"row": "byte_table", "nodes": nodes, "weights": {**STEPS, **fine}, "units": units, "folded": ()})
+    yield between("byte_table", "s=Sigmoid(xd) c=Mul(xd,s)", "ByteTable")
+    yield between("byte_table", "a=Add(xd,three) b=Clip(a,lo,hi) m=Mul(xd,b) c=Div(m,six)", "ByteTable", {"three": 3.0, "lo": 0.0, "hi": 6.0, "six": 6.0})
+    yield between("byte_table", "r=Reshape(xd,to) d=Div(r,k) e=Erf(d) c=Transpose<perm=[1,0]>(e)", "Reshape ByteTable Transpose", {"k": 1.5, "to": np.array([6, 6])})
+    relu = qlinear_conv("d=Conv(xd,wd) c=Relu(d)")
+    yield Case(**relu | {"row": "byte_table", "units": "QuantizeLinear QLinearConv ByteTable DequantizeLinear", "folded": ("wd",)})
+    pair = f"{SECOND}d=Add(xd,vd) c=Clip(d,lo,hi)"
+    yield between("byte_table", pair, "QuantizeLinear QLinearAdd ByteTable", {**SECOND_STEPS, "lo": -0.5, "hi": 0.5}, inputs={"x": (2, 3, 6), "v": (2, 3, 6)})
     same = {"sy": 0.03, "zy": np.uint8(131)}
-    yield between("quantized_moves", "c=MaxPool<kernel_shape=[2,2]>(xd)", "MaxPool", same, x=(2, 3, 6, 5))
-    yield between("quantized_moves", "c=Transpose<perm=[1,0,2]>(xd)", "Transpose", same)
-    yield between("quantized_moves", "c=Reshape(xd,to)", "Reshape", {**same, "to": np.array([6, 6])}, index=1)
-    yield between("quantized_moves", "c=Slice(xd,from,to,ax)", "Slice", {**same, "from": np.array([1]), "to": np.array([3]), "ax": np.array([2])}, index=2)
+    pooled = "c=MaxPool<kernel_shape=[2,2]>(xd)"
+    part = {"from": np.array([1]), "to": np.array([3]), "ax": np.array([2])}
+    for steps, table in ((same, ""), ({}, " ByteTable")):
+        yield between("byte_table", pooled, f"MaxPool{table}", steps, x=(2, 3, 6, 5))
+        yield between("byte_table", "c=Transpose<perm=[1,0,2]>(xd)", f"Transpose{table}", steps)
+        yield between("byte_table", "c=Reshape(xd,to)", f"Reshape{table}", {**steps, "to": np.array([6, 6])})
+        yield between("byte_table", "c=Slice(xd,from,to,ax)", f"Slice{table}", {**steps, **part})
+    parted = "a,c=Split<axis=1>(xd,at) aq=QuantizeLinear(a,sx,zx) z=DequantizeLinear(aq,sx,zx)"
+    units = "QuantizeLinear Split DequantizeLinear ByteTable DequantizeLinear"
+    at = {"at": np.array([1, 2])}
+    yield Case(**QUANTIZED | {"row": "byte_table", "nodes": BETWEEN.format(parted, "c"), "inputs": {"x": (2, 3, 6)}, "weights": {**STEPS, **at},
+                              "units": units, "folded": (), "outputs": ("y", "z")})
 
 
 def refused_quantized():
@@ -414,9 +436,6 @@ def refused_quantized():
     def conv(name, *arguments, axis="<axis=0>", **more):
         return Case(**{**qlinear_conv(*arguments, axis=axis), "row": name, "units": "", **more})
 
-    joined = "QuantizeLinear DequantizeLinear FusedConv QuantizeLinear DequantizeLinear"
-    yield Case(**qlinear_conv("d=Conv(xd,wd) c=Relu(d)") | {"row": "activation_relu", "units": joined})  # 0 is no end of the type
-    yield Case(**qlinear_conv("d=Conv(xd,wd) c=Clip(d,lo,hi)", {"zy": np.uint8(0), "lo": 0.0, "hi": 6.0}) | {"row": "activation_clip", "units": joined})
     yield conv("an output in the middle", outputs=("y", "c"))
     several = {"sy": positive(5) / 20, "zy": np.full(5, 7, np.uint8)}
     nodes = qlinear_conv()["nodes"].replace("Linear(c", "Linear<axis=1>(c").replace("Linear(yq", "Linear<axis=1>(yq")
@@ -507,7 +526,7 @@ def refused_cases():
 
 def all_cases():
     for make in (norm_cases, factor_cases, bias_cases, residual_cases, activation_cases, bias_gelu_cases, gelu_cases, swish_cases, layer_norm_cases, rms_norm_cases, attention_cases,
-                 attention_around_cases, cast_cases, quantized_cases, quantized_kin_cases):
+                 attention_around_cases, cast_cases, quantized_cases, quantized_kin_cases, table_cases):
         yield from make()
     yield from heads_cases.sibling_cases(Case)
     yield from heads_cases.strided_cases(Case)

@@ -36,7 +36,7 @@ Test(fusions, a_malformed_row_is_told) {
         {"c=Conv(x,w) y=Relu(c)", "Conv", "what it makes has no operands"},
         {"c=Conv(x,w) y=Relu(c)", "Conv(x,w", "operands of what it makes are not closed"},
         {"c=Conv(x,w) y=Relu(c)", "Conv(x,w) and more", "something follows what it makes"},
-        {"&c=MatMul(x,#w) y=Relu(c)", "MatMul(x,w)", "siblings have nodes beside them"},
+        {"&c=MatMul(x,#w) y=Relu(c)", "MatMul(x,w)", "a row with & or ^ has one node"},
         {"c=Conv|Gemm|MatMul(x,w) y=Relu(c)", "A|B(x,w)", "it makes other operators than the anchor has"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -177,7 +177,8 @@ static tort_status multiply_channels(const tort_call *call) {
     }
 #define ROW(op_, run_)                                                                                                 \
     {                                                                                                                  \
-        .domain = "com.microsoft", .op = op_, .name = "qlinear_binary", .claim = tort_cpu_claim_any, .run = run_,      \
+        .domain = "com.microsoft", .op = op_, .name = "qlinear_binary",                                                \
+        .in_place = 1u << TORT_QLINEAR_A | 1u << TORT_QLINEAR_B, .claim = tort_cpu_claim_any, .run = run_,             \
         .layout.id = TORT_ANY_LAYOUT, .layout.inputs = 1u << TORT_QLINEAR_A | 1u << TORT_QLINEAR_B,                    \
         .layout.outputs = 1                                                                                            \
     }

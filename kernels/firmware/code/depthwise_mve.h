@@ -1,6 +1,7 @@
 /* depthwise_mve.h - a convolution over bytes with a filter for each channel, channels last, for a processor with
- * M-profile vectors: sixteen channels at a time, then eight. Their number is a multiple of 8; w is (kernel_h, kernel_w,
- * 16) of each sixteen, then (kernel_h, kernel_w, 8).
+ * M-profile vectors: sixteen channels at a time; up to eight that are left take a vector of eight, of which lanes that
+ * have no channel are neither read nor written. w is (kernel_h, kernel_w, 16) of each sixteen, (kernel_h, kernel_w, 8)
+ * of eight, with zeros behind the last channel.
  *
  * Products of bytes fit 16 bits. Multiplying and widening separate lanes by their number, and narrowing puts them back,
  * so biases and factors have each sixteen in the order 0 4 8 12, 2 6 10 14, 1 5 9 13, 3 7 11 15, and eight in the order
@@ -20,14 +21,17 @@ static int16x8_t tinyort_narrow(int32x4_t low, int32x4_t high, const float *fact
     return vqaddq_n_s16(vqmovntq_s32(vqmovnbq_s32(vdupq_n_s16(0), bottom), top), (int16_t)zero);
 }
 
-static void tinyort_depthwise_sixteen(const tinyort_depthwise_shape *s, const int8_t *from, int32_t row, int32_t column,
-                                      const int8_t *w, const int32_t *bias, const float *factors, int8_t *y) {
+/* Up to sixteen channels, or eight; `whole`, which callers know: all of them. */
+static inline void tinyort_depthwise_sixteen(const tinyort_depthwise_shape *s, const int8_t *from, int32_t row,
+                                             int32_t column, const int8_t *w, const int32_t *bias, const float *factors,
+                                             int8_t *y, int32_t count, const int32_t whole) {
+    const mve_pred16_t lanes = vctp8q((uint32_t)count);
     int32x4_t y0 = vldrwq_s32(bias), y1 = vldrwq_s32(bias + 4), y2 = vldrwq_s32(bias + 8), y3 = vldrwq_s32(bias + 12);
     const int32_t width = s->window.at.kernel_w;
     for (int32_t kh = s->window.at.kernel_h; kh > 0; kh--, from += row) {
         const int8_t *x = from;
         for (int32_t kw = width; kw > 0; kw--, x += column, w += 16) {
-            int8x16_t value = vldrbq_s8(x);
+            int8x16_t value = whole ? vldrbq_s8(x) : vldrbq_z_s8(x, lanes);
             const int8x16_t weight = vldrbq_s8(w);
             if (tinyort_flips(s->rows.x_flip)) value = veorq_s8(value, vdupq_n_s8(-128));
             const int16x8_t even = vmullbq_int_s8(value, weight), odd = vmulltq_int_s8(value, weight);
@@ -41,17 +45,22 @@ static void tinyort_depthwise_sixteen(const tinyort_depthwise_shape *s, const in
     const int16x8_t odd = tinyort_narrow(y2, y3, factors + 8, s->rows.zero);
     int8x16_t bytes = vqmovntq_s16(vqmovnbq_s16(vdupq_n_s8(0), even), odd);
     if (tinyort_flips(s->rows.flip)) bytes = veorq_s8(bytes, vdupq_n_s8(-128));
-    vstrbq_s8(y, bytes);
+    if (whole)
+        vstrbq_s8(y, bytes);
+    else
+        vstrbq_p_s8(y, bytes, lanes);
 }
 
-static void tinyort_depthwise_eight(const tinyort_depthwise_shape *s, const int8_t *from, int32_t row, int32_t column,
-                                    const int8_t *w, const int32_t *bias, const float *factors, int8_t *y) {
+static inline void tinyort_depthwise_eight(const tinyort_depthwise_shape *s, const int8_t *from, int32_t row,
+                                           int32_t column, const int8_t *w, const int32_t *bias, const float *factors,
+                                           int8_t *y, int32_t count, const int32_t whole) {
+    const mve_pred16_t lanes = vctp16q((uint32_t)count);
     int32x4_t even = vldrwq_s32(bias), odd = vldrwq_s32(bias + 4);
     const int32_t width = s->window.at.kernel_w;
     for (int32_t kh = s->window.at.kernel_h; kh > 0; kh--, from += row) {
         const int8_t *x = from;
         for (int32_t kw = width; kw > 0; kw--, x += column, w += 8) {
-            int16x8_t value = vldrbq_s16(x);
+            int16x8_t value = whole ? vldrbq_s16(x) : vldrbq_z_s16(x, lanes);
             if (tinyort_flips(s->rows.x_flip)) value = vsubq_n_s16(vandq_s16(value, vdupq_n_s16(255)), 128);
             const int16x8_t product = vmulq_s16(value, vldrbq_s16(w));
             even = vaddq_s32(even, vmovlbq_s16(product));
@@ -61,13 +70,16 @@ static void tinyort_depthwise_eight(const tinyort_depthwise_shape *s, const int8
     int16x8_t both = tinyort_narrow(even, odd, factors, s->rows.zero);
     both = vminq_s16(vmaxq_s16(both, vdupq_n_s16(-128)), vdupq_n_s16(127));
     if (tinyort_flips(s->rows.flip)) both = veorq_s16(both, vdupq_n_s16(0x80));
-    vstrbq_s16(y, both);
+    if (whole)
+        vstrbq_s16(y, both);
+    else
+        vstrbq_p_s16(y, both, lanes);
 }
 #else
 static void tinyort_depthwise_lanes(const tinyort_depthwise_shape *s, const int8_t *from, int32_t row, int32_t column,
                                     const int8_t *w, const int32_t *bias, const float *factors, int8_t *y,
-                                    int32_t lanes) {
-    for (int32_t c = 0; c < lanes; c++) {
+                                    int32_t lanes, int32_t count) {
+    for (int32_t c = 0; c < count; c++) {
         const int32_t at = lanes == 8 ? c / 2 + c % 2 * 4 : c % 2 * 8 + c / 2 % 2 * 4 + c / 4;
         const int8_t *tap = w + c;
         int32_t sum = bias[at];
@@ -77,10 +89,10 @@ static void tinyort_depthwise_lanes(const tinyort_depthwise_shape *s, const int8
         y[c] = tinyort_requantize(&s->rows, sum, factors[at]);
     }
 }
-#define tinyort_depthwise_sixteen(s, from, row, column, w, bias, factors, y)                                           \
-    tinyort_depthwise_lanes(s, from, row, column, w, bias, factors, y, 16)
-#define tinyort_depthwise_eight(s, from, row, column, w, bias, factors, y)                                             \
-    tinyort_depthwise_lanes(s, from, row, column, w, bias, factors, y, 8)
+#define tinyort_depthwise_sixteen(s, from, row, column, w, bias, factors, y, count, whole)                             \
+    tinyort_depthwise_lanes(s, from, row, column, w, bias, factors, y, 16, count)
+#define tinyort_depthwise_eight(s, from, row, column, w, bias, factors, y, count, whole)                               \
+    tinyort_depthwise_lanes(s, from, row, column, w, bias, factors, y, 8, count)
 #endif /* __ARM_FEATURE_MVE */
 
 /* One output pixel: `from` is the first tap, whose rows are `row` bytes apart and pixels `column`. */
@@ -89,8 +101,14 @@ static void tinyort_depthwise_pixel(const tinyort_depthwise_shape *s, const int8
     const int32_t taps = s->window.at.kernel_h * s->window.at.kernel_w, channels = s->rows.filters;
     int32_t c = 0;
     for (; c + 16 <= channels; c += 16)
-        tinyort_depthwise_sixteen(s, from + c, row, column, w + c * taps, bias + c, factors + c, y + c);
-    if (c < channels) tinyort_depthwise_eight(s, from + c, row, column, w + c * taps, bias + c, factors + c, y + c);
+        tinyort_depthwise_sixteen(s, from + c, row, column, w + c * taps, bias + c, factors + c, y + c, 16, 1);
+    const int32_t left = channels - c;
+    if (left > 8)
+        tinyort_depthwise_sixteen(s, from + c, row, column, w + c * taps, bias + c, factors + c, y + c, left, 0);
+    else if (left == 8)
+        tinyort_depthwise_eight(s, from + c, row, column, w + c * taps, bias + c, factors + c, y + c, 8, 1);
+    else if (left > 0)
+        tinyort_depthwise_eight(s, from + c, row, column, w + c * taps, bias + c, factors + c, y + c, left, 0);
 }
 
 #endif

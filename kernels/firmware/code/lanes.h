@@ -45,29 +45,63 @@ static uint32_t tinyort_word(const int8_t *from) {
  * In the processor's own instructions, because compilers run out of registers for the plain C below, which means the
  * same. LDRD needs addresses that are multiples of 4. */
 #if defined(__ARM_FEATURE_SIMD32) && defined(__GNUC__)
-/* Four bytes of two filters at w times those of two columns at x; advances both. 16 products by 15 instructions. */
-#define TINYORT_TWO_BY_TWO(w, x, y0, y1, z0, z1)                                                                       \
+/* The instructions of one of the taps below; `at`: the address of its pixel, `widen`: SXTB16, or UXTB16 for
+ * uint8. */
+#define TINYORT_TAP_AT(widen, at)                                                                                      \
+    "ldr %[u], [" at "]\n\t"                                                                                           \
+    "ldr %[v], [%[ws]], #4\n\t" widen " %[a], %[u]\n\t"                                                                \
+    "sxtb16 %[b], %[v]\n\t"                                                                                            \
+    "smlabb %[s0], %[a], %[b], %[s0]\n\t"                                                                              \
+    "smlatt %[s2], %[a], %[b], %[s2]\n\t" widen " %[a], %[u], ror #8\n\t"                                              \
+    "sxtb16 %[b], %[v], ror #8\n\t"                                                                                    \
+    "smlabb %[s1], %[a], %[b], %[s1]\n\t"                                                                              \
+    "smlatt %[s3], %[a], %[b], %[s3]\n\t"
+/* Four channels of three pixels at x, `column` bytes apart, times three groups of weights at w; advances w. */
+#define TINYORT_THREE_TAPS(widen, is_signed, w, x, column, y0, y1, y2, y3)                                             \
     {                                                                                                                  \
-        uint32_t u_, v_, p_, q_, a_, b_;                                                                               \
-        __asm__("ldrd %[u], %[v], [%[ws]], #8\n\t"                                                                     \
-                "ldrd %[p], %[q], [%[xs]], #8\n\t"                                                                     \
-                "sxtb16 %[a], %[u]\n\t"                                                                                \
-                "sxtb16 %[b], %[v]\n\t"                                                                                \
-                "smlad %[s0], %[p], %[a], %[s0]\n\t"                                                                   \
-                "smlad %[t0], %[q], %[a], %[t0]\n\t"                                                                   \
-                "smlad %[s1], %[p], %[b], %[s1]\n\t"                                                                   \
-                "smlad %[t1], %[q], %[b], %[t1]\n\t"                                                                   \
-                "ldrd %[p], %[q], [%[xs]], #8\n\t"                                                                     \
-                "sxtb16 %[a], %[u], ror #8\n\t"                                                                        \
-                "sxtb16 %[b], %[v], ror #8\n\t"                                                                        \
-                "smlad %[s0], %[p], %[a], %[s0]\n\t"                                                                   \
-                "smlad %[t0], %[q], %[a], %[t0]\n\t"                                                                   \
-                "smlad %[s1], %[p], %[b], %[s1]\n\t"                                                                   \
-                "smlad %[t1], %[q], %[b], %[t1]"                                                                       \
-                : [u] "=&r"(u_), [v] "=&r"(v_), [p] "=&r"(p_), [q] "=&r"(q_), [a] "=&r"(a_), [b] "=&r"(b_),            \
-                  [ws] "+r"(w), [xs] "+r"(x), [s0] "+r"(y0), [s1] "+r"(y1), [t0] "+r"(z0), [t1] "+r"(z1)               \
-                :                                                                                                      \
+        uint32_t u_, v_, a_, b_;                                                                                       \
+        __asm__(TINYORT_TAP_AT(widen, "%[xs]") TINYORT_TAP_AT(widen, "%[xs], %[col]")                                  \
+                    TINYORT_TAP_AT(widen, "%[xs], %[col], lsl #1")                                                     \
+                : [u] "=&r"(u_), [v] "=&r"(v_), [a] "=&r"(a_), [b] "=&r"(b_), [ws] "+r"(w), [s0] "+r"(y0),             \
+                  [s1] "+r"(y1), [s2] "+r"(y2), [s3] "+r"(y3)                                                          \
+                : [xs] "r"(x), [col] "r"(column)                                                                       \
                 : "memory");                                                                                           \
+    }
+/* Four bytes of two filters at w times those of two columns at x: 16 products by 15 instructions. */
+#define TINYORT_STEP_OF_TWO                                                                                            \
+    "ldrd %[u], %[v], [%[ws]], #8\n\t"                                                                                 \
+    "ldrd %[p], %[q], [%[xs]], #8\n\t"                                                                                 \
+    "sxtb16 %[a], %[u]\n\t"                                                                                            \
+    "smlad %[s0], %[p], %[a], %[s0]\n\t"                                                                               \
+    "smlad %[t0], %[q], %[a], %[t0]\n\t"                                                                               \
+    "sxtb16 %[a], %[v]\n\t"                                                                                            \
+    "smlad %[s1], %[p], %[a], %[s1]\n\t"                                                                               \
+    "smlad %[t1], %[q], %[a], %[t1]\n\t"                                                                               \
+    "ldrd %[p], %[q], [%[xs]], #8\n\t"                                                                                 \
+    "sxtb16 %[a], %[u], ror #8\n\t"                                                                                    \
+    "smlad %[s0], %[p], %[a], %[s0]\n\t"                                                                               \
+    "smlad %[t0], %[q], %[a], %[t0]\n\t"                                                                               \
+    "sxtb16 %[a], %[v], ror #8\n\t"                                                                                    \
+    "smlad %[s1], %[p], %[a], %[s1]\n\t"                                                                               \
+    "smlad %[t1], %[q], %[a], %[t1]\n\t"
+/* Up to `end`; `fast`: ahead of w by the largest multiple of 32 before that. Advances w and x. */
+#define TINYORT_TWO_BY_TWO(fast, end, w, x, y0, y1, z0, z1)                                                            \
+    {                                                                                                                  \
+        uint32_t u_, v_, p_, q_, a_;                                                                                   \
+        __asm__("cmp %[ws], %[near]\n\t"                                                                               \
+                "beq 2f\n"                                                                                             \
+                "1:\t" TINYORT_STEP_OF_TWO TINYORT_STEP_OF_TWO TINYORT_STEP_OF_TWO TINYORT_STEP_OF_TWO                 \
+                "cmp %[ws], %[near]\n\t"                                                                               \
+                "bne 1b\n"                                                                                             \
+                "2:\tcmp %[ws], %[stop]\n\t"                                                                           \
+                "beq 4f\n"                                                                                             \
+                "3:\t" TINYORT_STEP_OF_TWO "cmp %[ws], %[stop]\n\t"                                                    \
+                "bne 3b\n"                                                                                             \
+                "4:"                                                                                                   \
+                : [u] "=&r"(u_), [v] "=&r"(v_), [p] "=&r"(p_), [q] "=&r"(q_), [a] "=&r"(a_), [ws] "+r"(w),             \
+                  [xs] "+r"(x), [s0] "+r"(y0), [s1] "+r"(y1), [t0] "+r"(z0), [t1] "+r"(z1)                             \
+                : [near] "r"(fast), [stop] "r"(end)                                                                    \
+                : "cc", "memory");                                                                                     \
     }
 /* Four bytes of four filters at w times those of one column at x; advances both. */
 #define TINYORT_ONE_BY_FOUR(w, x, y0, y1, y2, y3)                                                                      \
@@ -97,31 +131,43 @@ static uint32_t tinyort_word(const int8_t *from) {
                 :                                                                                                      \
                 : "memory");                                                                                           \
     }
-/* The instructions of one of the taps below; `at`: the address of its pixel. */
-#define TINYORT_TAP_AT(at)                                                                                             \
-    "ldr %[u], [" at "]\n\t"                                                                                           \
-    "ldr %[v], [%[ws]], #4\n\t"                                                                                        \
-    "sxtb16 %[a], %[u]\n\t"                                                                                            \
-    "sxtb16 %[b], %[v]\n\t"                                                                                            \
-    "smlabb %[s0], %[a], %[b], %[s0]\n\t"                                                                              \
-    "smlatt %[s2], %[a], %[b], %[s2]\n\t"                                                                              \
-    "sxtb16 %[a], %[u], ror #8\n\t"                                                                                    \
-    "sxtb16 %[b], %[v], ror #8\n\t"                                                                                    \
-    "smlabb %[s1], %[a], %[b], %[s1]\n\t"                                                                              \
-    "smlatt %[s3], %[a], %[b], %[s3]\n\t"
-/* Four channels of three pixels at x, `column` bytes apart, times three groups of weights at w; advances w. */
-#define TINYORT_THREE_TAPS(w, x, column, y0, y1, y2, y3)                                                               \
+/* Two outputs of a filter of 3 x 3: numbers of three rows at x0, x1 and x2, which advance, where outputs are `stride`
+ * of 1 or 2 apart. taps: (a, b), (b, c) for each row. y1 is the bias, for both. All addresses are multiples of 4. */
+#define TINYORT_TAPS_OF_TWO(from, weights, first)                                                                      \
+    "ldrd %[a], %[b], " from "\n\t" weights "\n\t"                                                                     \
+    "smlad %[s0], %[a], %[u], " first "\n\t"                                                                           \
+    "smlatb %[s1], %[a], %[u], %[s1]\n\t"                                                                              \
+    "smlabt %[s0], %[b], %[v], %[s0]\n\t"                                                                              \
+    "smlad %[s1], %[b], %[v], %[s1]\n\t"
+#define TINYORT_TAPS_APART(from, weights, first)                                                                       \
+    "ldrd %[a], %[b], [" from "], #8\n\t" weights "\n\t"                                                               \
+    "smlad %[s0], %[a], %[u], " first "\n\t"                                                                           \
+    "smlabt %[s0], %[b], %[v], %[s0]\n\t"                                                                              \
+    "ldr %[a], [" from "]\n\t"                                                                                         \
+    "smlad %[s1], %[b], %[u], %[s1]\n\t"                                                                               \
+    "smlabt %[s1], %[a], %[v], %[s1]\n\t"
+#define TINYORT_TAPS_OPERANDS(x0, x1, x2, taps, y0, y1)                                                                \
+    : [a] "=&r"(a_), [b] "=&r"(b_), [u] "=&r"(u_), [v] "=&r"(v_), [r0] "+r"(x0), [r1] "+r"(x1), [r2] "+r"(x2),         \
+      [s0] "=&r"(y0), [s1] "+r"(y1)                                                                                    \
+    : [ws] "r"(taps)                                                                                                   \
+    : "memory"
+#define TINYORT_NINE_TAPS(x0, x1, x2, taps, stride, y0, y1)                                                            \
     {                                                                                                                  \
-        uint32_t u_, v_, a_, b_;                                                                                       \
-        __asm__(TINYORT_TAP_AT("%[xs]") TINYORT_TAP_AT("%[xs], %[col]") TINYORT_TAP_AT("%[xs], %[col], lsl #1")        \
-                : [u] "=&r"(u_), [v] "=&r"(v_), [a] "=&r"(a_), [b] "=&r"(b_), [ws] "+r"(w), [s0] "+r"(y0),             \
-                  [s1] "+r"(y1), [s2] "+r"(y2), [s3] "+r"(y3)                                                          \
-                : [xs] "r"(x), [col] "r"(column)                                                                       \
-                : "memory");                                                                                           \
+        uint32_t a_, b_, u_, v_;                                                                                       \
+        if ((stride) == 1)                                                                                             \
+            __asm__(TINYORT_TAPS_OF_TWO("[%[r0]], #4", "ldrd %[u], %[v], [%[ws]]", "%[s1]")                            \
+                        TINYORT_TAPS_OF_TWO("[%[r1]], #4", "ldrd %[u], %[v], [%[ws], #8]", "%[s0]")                    \
+                            TINYORT_TAPS_OF_TWO("[%[r2]], #4", "ldrd %[u], %[v], [%[ws], #16]", "%[s0]")               \
+                                TINYORT_TAPS_OPERANDS(x0, x1, x2, taps, y0, y1));                                      \
+        else                                                                                                           \
+            __asm__(TINYORT_TAPS_APART("%[r0]", "ldrd %[u], %[v], [%[ws]]", "%[s1]")                                   \
+                        TINYORT_TAPS_APART("%[r1]", "ldrd %[u], %[v], [%[ws], #8]", "%[s0]")                           \
+                            TINYORT_TAPS_APART("%[r2]", "ldrd %[u], %[v], [%[ws], #16]", "%[s0]")                      \
+                                TINYORT_TAPS_OPERANDS(x0, x1, x2, taps, y0, y1));                                      \
     }
 #else
-#define TINYORT_TWO_BY_TWO(w, x, y0, y1, z0, z1)                                                                       \
-    {                                                                                                                  \
+#define TINYORT_TWO_BY_TWO(fast, end, w, x, y0, y1, z0, z1)                                                            \
+    for (; (w) != (end); (w) += 8, (x) += 4) {                                                                         \
         const uint32_t u_ = tinyort_word(w), v_ = tinyort_word((w) + 4);                                               \
         y0 = tinyort_multiply_pairs((x)[0], tinyort_even(u_), y0);                                                     \
         z0 = tinyort_multiply_pairs((x)[1], tinyort_even(u_), z0);                                                     \
@@ -131,8 +177,6 @@ static uint32_t tinyort_word(const int8_t *from) {
         z0 = tinyort_multiply_pairs((x)[3], tinyort_odd(u_), z0);                                                      \
         y1 = tinyort_multiply_pairs((x)[2], tinyort_odd(v_), y1);                                                      \
         z1 = tinyort_multiply_pairs((x)[3], tinyort_odd(v_), z1);                                                      \
-        (w) += 8;                                                                                                      \
-        (x) += 4;                                                                                                      \
     }
 #define TINYORT_ONE_BY_FOUR(w, x, y0, y1, y2, y3)                                                                      \
     {                                                                                                                  \
@@ -145,22 +189,34 @@ static uint32_t tinyort_word(const int8_t *from) {
         (w) += 16;                                                                                                     \
         (x) += 2;                                                                                                      \
     }
-#define TINYORT_THREE_TAPS(w, x, column, y0, y1, y2, y3)                                                               \
+#define TINYORT_THREE_TAPS(widen, is_signed, w, x, column, y0, y1, y2, y3)                                             \
     {                                                                                                                  \
-        TINYORT_TAP(w, x, y0, y1, y2, y3)                                                                              \
-        TINYORT_TAP(w, (x) + (column), y0, y1, y2, y3)                                                                 \
-        TINYORT_TAP(w, (x) + 2 * (column), y0, y1, y2, y3)                                                             \
+        TINYORT_TAP(is_signed, w, x, y0, y1, y2, y3)                                                                   \
+        TINYORT_TAP(is_signed, w, (x) + (column), y0, y1, y2, y3)                                                      \
+        TINYORT_TAP(is_signed, w, (x) + 2 * (column), y0, y1, y2, y3)                                                  \
     }
+#define TINYORT_ROW_OF_TWO(x, ab, bc, stride, y0, y1)                                                                  \
+    y0 += (x)[0] * tinyort_low(ab) + (x)[1] * tinyort_high(ab) + (x)[2] * tinyort_high(bc);                            \
+    (x) += (stride);                                                                                                   \
+    y1 += (x)[0] * tinyort_low(ab) + (x)[1] * tinyort_high(ab) + (x)[2] * tinyort_high(bc);                            \
+    (x) += (stride);
+#define TINYORT_NINE_TAPS(x0, x1, x2, taps, stride, y0, y1)                                                            \
+    y0 = y1;                                                                                                           \
+    TINYORT_ROW_OF_TWO(x0, (taps)[0], (taps)[1], stride, y0, y1)                                                       \
+    TINYORT_ROW_OF_TWO(x1, (taps)[2], (taps)[3], stride, y0, y1)                                                       \
+    TINYORT_ROW_OF_TWO(x2, (taps)[4], (taps)[5], stride, y0, y1)
 #endif /* __ARM_FEATURE_SIMD32 */
 
 /* Four channels of a pixel at x times their weights at w; advances w. */
-#define TINYORT_TAP(w, x, y0, y1, y2, y3)                                                                              \
+#define TINYORT_TAP(is_signed, w, x, y0, y1, y2, y3)                                                                   \
     {                                                                                                                  \
-        const uint32_t u_ = tinyort_flipped(tinyort_word(x), flip), v_ = tinyort_word(w);                              \
-        y0 += tinyort_low(tinyort_even(u_)) * tinyort_low(tinyort_even(v_));                                           \
-        y1 += tinyort_low(tinyort_odd(u_)) * tinyort_low(tinyort_odd(v_));                                             \
-        y2 += tinyort_high(tinyort_even(u_)) * tinyort_high(tinyort_even(v_));                                         \
-        y3 += tinyort_high(tinyort_odd(u_)) * tinyort_high(tinyort_odd(v_));                                           \
+        const uint32_t u_ = tinyort_word(x), v_ = tinyort_word(w);                                                     \
+        const uint32_t e_ = (is_signed) ? tinyort_even(u_) : u_ & 0xff00ffu;                                           \
+        const uint32_t o_ = (is_signed) ? tinyort_odd(u_) : u_ >> 8 & 0xff00ffu;                                       \
+        y0 += tinyort_low(e_) * tinyort_low(tinyort_even(v_));                                                         \
+        y1 += tinyort_low(o_) * tinyort_low(tinyort_odd(v_));                                                          \
+        y2 += tinyort_high(e_) * tinyort_high(tinyort_even(v_));                                                       \
+        y3 += tinyort_high(o_) * tinyort_high(tinyort_odd(v_));                                                        \
         (w) += 4;                                                                                                      \
     }
 

@@ -7,7 +7,7 @@
 #define TORT_FIRMWARE_CODE_ROWS_DSP_H
 
 #include "kernels/firmware/code/lanes.h"
-#include "kernels/firmware/code/requantize.h"
+#include "kernels/firmware/code/requantize_two.h"
 
 static const void *tinyort_column(const tinyort_bytes_shape *s, const int8_t *from, void *room, int32_t column) {
     const uint32_t flip = (uint32_t)s->x_flip;
@@ -26,22 +26,21 @@ static void tinyort_rows(const tinyort_bytes_shape *s, const void *a, const void
     const tinyort_bytes_shape own = *s; /* stores to y cannot change it, so it stays in registers */
     const int32_t step = 2 * s->depth;
     (void)b;
-    for (int32_t m = 0; m < own.filters; m += 2) {
-        int32_t y0 = bias[m], y1 = bias[m + 1], z0 = y0, z1 = y1;
+    const int32_t most = step & -32;
+    for (int32_t left = own.filters; left > 0; left -= 2, bias += 2, factors += 2, y += 2, z += 2) {
+        const float f0 = factors[0], f1 = factors[1];
+        int32_t y0 = bias[0], y1 = bias[1], z0 = y0, z1 = y1;
         const uint32_t *x = (const uint32_t *)a;
-        const int8_t *end = w + step;
-        for (; end - w >= 32;) {
-            TINYORT_TWO_BY_TWO(w, x, y0, y1, z0, z1);
-            TINYORT_TWO_BY_TWO(w, x, y0, y1, z0, z1);
-            TINYORT_TWO_BY_TWO(w, x, y0, y1, z0, z1);
-            TINYORT_TWO_BY_TWO(w, x, y0, y1, z0, z1);
+        const int8_t *fast = w + most, *end = w + step;
+        (void)fast;
+        TINYORT_TWO_BY_TWO(fast, end, w, x, y0, y1, z0, z1)
+        if (left == 1) {
+            z[0] = tinyort_requantize(&own, z0, f0); /* where z is y, the value of y stays */
+            y[0] = tinyort_requantize(&own, y0, f0);
+            break;
         }
-        while (w < end) TINYORT_TWO_BY_TWO(w, x, y0, y1, z0, z1);
-        z[m] = tinyort_requantize(&own, z0, factors[m]); /* where z is y, the value of y stays */
-        y[m] = tinyort_requantize(&own, y0, factors[m]);
-        if (m + 1 == own.filters) break;
-        z[m + 1] = tinyort_requantize(&own, z1, factors[m + 1]);
-        y[m + 1] = tinyort_requantize(&own, y1, factors[m + 1]);
+        tinyort_requantize_two(&own, z0, z1, f0, f1, z, z + 1);
+        tinyort_requantize_two(&own, y0, y1, f0, f1, y, y + 1);
     }
 }
 

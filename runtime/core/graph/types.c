@@ -193,12 +193,16 @@ bool tort_first_number(tort_type type, const void *data, double *number) {
         int32_t word;
         int64_t integer;
         uint16_t half;
+        int8_t small;
+        uint8_t byte;
         uint32_t bits;
     } u = {.integer = 0};
     memcpy(&u, data, (size_t)tort_type_bits(type) / 8 <= sizeof u ? (size_t)tort_type_bits(type) / 8 : 0);
     const uint16_t half = u.half;
     if (type == TORT_BFLOAT16) u.bits = (uint32_t)half << 16;
     switch (type) {
+    case TORT_INT8: *number = u.small; return true;
+    case TORT_UINT8: *number = u.byte; return true;
     case TORT_FLOAT:
     case TORT_BFLOAT16: *number = (double)u.single; return true;
     case TORT_FLOAT16: *number = half_number(half); return true;

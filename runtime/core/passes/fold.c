@@ -133,37 +133,41 @@ static void free_outputs(folder *f, const tort_node *node) {
     }
 }
 
-/* Runs the operator's reference. A node that fails here (an index out of range) is left to fail in the run,
- * where the error names it. */
-static bool call_reference(folder *f, const tort_node *node, const tort_node_view *view) {
-    tort_session *session = f->session;
+tort_status tort_evaluate(tort_session *session, const tort_node *node, const tort_node_view *view, tort_tensor *inputs,
+                          tort_tensor *outputs, tort_watch *watch) {
     size_t scratch_bytes = 0, params_bytes = 0;
-    if (tort_params_measure(view, node, &params_bytes, NULL)) return false;
-    void *params = tort_alloc_zero(&session->env, 1, ++params_bytes);
-    if (!params) f->out_of_memory = true;
-    bool done = params && !tort_resolve_node(view, params, &scratch_bytes, NULL);
-    void *scratch = done ? take_aligned(f, scratch_bytes) : NULL;
-    if (scratch && allocate_outputs(f, node)) {
+    tort_status status = tort_params_measure(view, node, &params_bytes, NULL);
+    if (status) return status;
+    void *params = tort_alloc_zero(&session->env, 1, ++params_bytes), *scratch = NULL;
+    status = params ? tort_resolve_node(view, params, &scratch_bytes, NULL) : TORT_E_MEMORY;
+    if (!status) scratch = tort_alloc_aligned(&session->env, scratch_bytes);
+    if (!status && !scratch) status = TORT_E_MEMORY;
+    if (!status) {
         tort_call call = {.op = node->op,
                           .params = params,
-                          .inputs = f->inputs,
-                          .outputs = f->outputs,
+                          .inputs = inputs,
+                          .outputs = outputs,
                           .input_count = node->input_count,
                           .output_count = node->output_count,
                           .scratch = scratch,
                           .env = &session->env,
                           .text = session->text,
-                          .watch = &f->watch};
-        const tort_status status = node->op->reference(&call);
-        if (status == TORT_E_MEMORY && !session->text_account.refused) f->out_of_memory = true;
-        done = !status && !f->watch.end;
-        for (int32_t i = 0; i < node->output_count; i++) tort_clear_tail(&f->outputs[i]);
-    } else {
-        done = false;
+                          .watch = watch};
+        status = node->op->reference(&call);
     }
     if (scratch) tort_free_aligned(&session->env, scratch, scratch_bytes);
-    tort_free(&session->env, params, params_bytes);
-    return done;
+    if (params) tort_free(&session->env, params, params_bytes);
+    return status;
+}
+
+/* Runs the operator's reference. A node that fails here (an index out of range) is left to fail in the run,
+ * where the error names it. */
+static bool call_reference(folder *f, const tort_node *node, const tort_node_view *view) {
+    if (!allocate_outputs(f, node)) return false;
+    const tort_status status = tort_evaluate(f->session, node, view, f->inputs, f->outputs, &f->watch);
+    if (status == TORT_E_MEMORY && !f->session->text_account.refused) f->out_of_memory = true;
+    for (int32_t i = 0; i < node->output_count; i++) tort_clear_tail(&f->outputs[i]);
+    return !status && !f->watch.end;
 }
 
 /* ---- late evaluation: constants derived on demand ---------------------------------------------------------------- */

@@ -150,26 +150,17 @@ static tort_status keep_said(const tort_fuser *f, const tort_unit *anchor, int32
     return TORT_OK;
 }
 
-void tort_fuse_retire(tort_unit *unit) {
+void tort_fuse_retire(const tort_fuser *f, int32_t index) {
+    tort_unit *unit = &f->lowered->units[index];
+    const tort_node *node = &f->lowered->graph.nodes[index];
     unit->provider = TORT_AT_FUSED;
     unit->kernel = NULL;
     unit->label = "fused";
     unit->packed_bytes = 0;
     unit->consumed = 0;
-}
-
-/* Retires all parts but the last. If folded nodes depend on the shape of a part's output, they
- * depend on its inputs' too. */
-static void retire(const tort_fuser *f, const tort_fused_parts *p) {
-    const tort_graph *graph = &f->lowered->graph;
-    for (int32_t k = p->count - 2; k >= 0; k--) {
-        tort_unit *unit = &f->lowered->units[p->nodes[k]];
-        const tort_node *node = &graph->nodes[p->nodes[k]];
-        tort_fuse_retire(unit);
-        unit->still_inferred = f->looked_at[node->outputs[0]];
-        for (int32_t i = 0; unit->still_inferred && i < node->input_count; i++)
-            if (node->inputs[i] >= 0 && node->inputs[i] < f->counted) f->looked_at[node->inputs[i]] = true;
-    }
+    unit->still_inferred = f->looked_at[node->outputs[0]];
+    for (int32_t i = 0; unit->still_inferred && i < node->input_count; i++)
+        if (node->inputs[i] >= 0 && node->inputs[i] < f->counted) f->looked_at[node->inputs[i]] = true;
 }
 
 tort_status tort_fuse_inherit(const tort_fuser *f, const tort_fused_parts *p, int32_t anchor, int32_t provider,
@@ -193,7 +184,7 @@ static tort_status accept(const tort_fuser *f, const tort_match *match, tort_can
     for (int32_t k = 0; k + 1 < p.count; k++) count_operands(f, &f->lowered->graph.nodes[p.nodes[k]], -1);
     count_operands(f, last, -1);
     count_operands(f, c->node, 1);
-    retire(f, &p);
+    for (int32_t k = p.count - 2; k >= 0; k--) tort_fuse_retire(f, p.nodes[k]); /* all but the last */
     f->lowered->units[c->index] = *c->unit;
     return TORT_OK;
 }
@@ -294,7 +285,7 @@ static tort_status fuse_at(tort_fuser *f, int32_t index) {
     uint64_t bit = bit_of(f, index);
     for (int32_t i = 0; !status && i < f->pattern_count; i++) {
         bool joined = false;
-        if (f->patterns[i].off || f->patterns[i].siblings || !(f->patterns[i].ends & bit)) continue;
+        if (f->patterns[i].off || f->patterns[i].apart || !(f->patterns[i].ends & bit)) continue;
         status = try_pattern(f, &f->patterns[i], index, &joined);
         if (!joined) continue;
         bit = bit_of(f, index);
@@ -319,6 +310,7 @@ static tort_status fuse_graph(tort_fuser *f, tort_lowered *lowered) {
         count_readers(f);
     else
         status = tort_out_of_memory(f->error, values);
+    if (!status) status = tort_fuse_integers(f);
     for (int32_t i = 0; !status && i < lowered->graph.node_count; i++)
         if (lowered->units[i].provider >= 0) status = fuse_at(f, i);
     if (!status) status = tort_fuse_siblings(f);

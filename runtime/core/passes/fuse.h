@@ -1,4 +1,4 @@
-/* fuse.h - functions shared by fuse.c and siblings.c. Private to them. */
+/* fuse.h - functions shared by fuse.c, integers.c and siblings.c. Private to them. */
 #ifndef TORT_RUNTIME_PASSES_FUSE_H
 #define TORT_RUNTIME_PASSES_FUSE_H
 
@@ -17,9 +17,11 @@ typedef struct tort_fuser {
     tort_error *error;
 } tort_fuser;
 
+enum { TORT_FUSED_PARTS = 32 }; /* nodes that become one, at most */
+
 /* The nodes of the graph that become one node. */
 typedef struct tort_fused_parts {
-    int32_t nodes[TORT_PATTERN_NODES], count;
+    int32_t nodes[TORT_FUSED_PARTS], count;
 } tort_fused_parts;
 
 /* Offers the made node, which is in the graph already, to the provider of its parts. A kernel that runs the reference
@@ -32,9 +34,11 @@ tort_status tort_fuse_inherit(const tort_fuser *fuser, const tort_fused_parts *p
 /* Adds the refusal of a fusion to the anchor's verdicts, once per fusion. */
 tort_status tort_fuse_note_refusal(const tort_fuser *fuser, const char *fusion, int32_t anchor,
                                    const tort_candidate *candidate);
-/* Marks a unit as fused away. */
-void tort_fuse_retire(tort_unit *unit);
+/* Marks a unit as fused away. If folded nodes depend on the shape of its output, they depend on its inputs' too. */
+void tort_fuse_retire(const tort_fuser *fuser, int32_t unit);
 
+/* integers.c: what stands between DequantizeLinear and QuantizeLinear becomes tables, or nodes on 8-bit tensors. */
+tort_status tort_fuse_integers(tort_fuser *fuser);
 /* siblings.c: fuses nodes by the rows for siblings. */
 tort_status tort_fuse_siblings(tort_fuser *fuser);
 

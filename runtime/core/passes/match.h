@@ -43,7 +43,7 @@ typedef struct tort_parsed {
     int32_t made[TORT_PATTERN_OPERANDS]; /* values that the made node reads, by index in the pattern */
     int32_t made_count;
     uint64_t ends; /* tort_operator_bit of all operators of the last node: other nodes need not be tried */
-    bool siblings; /* its only node stands for several nodes */
+    char apart;    /* '&', '^': a row of one node that siblings.c or integers.c reads; else 0 */
     bool off;
 } tort_parsed;
 

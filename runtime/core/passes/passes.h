@@ -11,6 +11,9 @@ tort_status tort_choose_outputs(tort_session *session, tort_error *error);
 
 /* fold.c: evaluates nodes that do not depend on inputs, and marks those that shapes determine; bodies too. */
 tort_status tort_fold(tort_session *session, tort_error *error);
+/* Runs the reference of the node's operator on tensors whose memory is there; the view has their types and shapes. */
+tort_status tort_evaluate(tort_session *session, const tort_node *node, const tort_node_view *view, tort_tensor *inputs,
+                          tort_tensor *outputs, tort_watch *watch);
 /* pins.c: reads the pins of the options; then checks that each pinned node runs on a provider at all. */
 tort_status tort_read_pins(tort_session *session, tort_error *error);
 tort_status tort_check_pins(const tort_session *session, tort_error *error);

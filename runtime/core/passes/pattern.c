@@ -90,8 +90,8 @@ static const char *parse_node(tort_parsed *parsed, const char **cursor) {
     if (index == TORT_PATTERN_NODES) return "there are too many nodes";
     tort_pattern_node *node = &parsed->nodes[index];
     tort_string name, operands, text;
-    for (; **cursor == '*' || **cursor == '~' || **cursor == '&'; ++*cursor) {
-        if (**cursor == '&') parsed->siblings = true;
+    for (; **cursor && strchr("*~&^", **cursor); ++*cursor) {
+        if (**cursor == '&' || **cursor == '^') parsed->apart = **cursor;
         if (**cursor == '*') parsed->anchor = index;
         if (**cursor == '~') node->spare = true;
     }
@@ -173,8 +173,8 @@ const char *tort_pattern_parse(const tort_pattern *row, tort_parsed *parsed) {
         wrong = parse_node(parsed, &cursor);
         while (*cursor == ' ') cursor++;
     }
-    if (!wrong && parsed->node_count < 2 && !parsed->siblings) wrong = "it joins nothing";
-    if (!wrong && parsed->node_count > 1 && parsed->siblings) wrong = "siblings have nodes beside them";
+    if (!wrong && parsed->node_count < 2 && !parsed->apart) wrong = "it joins nothing";
+    if (!wrong && parsed->node_count > 1 && parsed->apart) wrong = "a row with & or ^ has one node";
     if (!wrong && !all_read(parsed)) wrong = "a node before the last is not read";
     if (wrong) return wrong;
     parsed->ends = operator_bits(parsed->nodes[parsed->node_count - 1].operators);

@@ -104,7 +104,7 @@ static tort_status accept(const tort_fuser *f, const siblings *s, tort_candidate
     tort_status status = tort_candidate_store(c, f->error);
     if (!status) status = tort_fuse_inherit(f, &s->parts, c->index, s->first.provider, c->unit);
     for (int32_t k = 1; !status && k < s->parts.count; k++) {
-        tort_fuse_retire(&f->lowered->units[s->parts.nodes[k]]);
+        tort_fuse_retire(f, s->parts.nodes[k]);
         f->lowered->graph.values[c->node->outputs[k]].producer = c->index;
     }
     if (!status) f->lowered->units[c->index] = *c->unit;
@@ -141,7 +141,7 @@ tort_status tort_fuse_siblings(tort_fuser *f) {
     tort_status status = TORT_OK;
     for (int32_t p = 0; p < f->pattern_count; p++) {
         const tort_parsed *pattern = &f->patterns[p];
-        if (pattern->off || !pattern->siblings) continue;
+        if (pattern->off || pattern->apart != '&') continue;
         for (int32_t i = 0; !status && i < f->lowered->graph.node_count; i++) {
             siblings s;
             if (f->lowered->units[i].provider >= 0 && find_siblings(f, pattern, i, &s)) status = join(f, &s, i);
