@@ -193,11 +193,6 @@ static tort_status linear_attention(const tort_call *call) {
 
 enum { INPUT, WEIGHT, BIAS, PAST }; /* inputs */
 
-typedef struct causal_params {
-    int64_t batch, channels, length, kernel;
-    bool silu;
-} causal_params;
-
 static tort_status infer_causal(tort_infer *infer) {
     const tort_info *input = &infer->node->inputs[INPUT], *weight = &infer->node->inputs[WEIGHT];
     tort_infer_same(infer, 0, INPUT);
@@ -216,7 +211,7 @@ static tort_status resolve_causal(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     const tort_info *input = &node->inputs[INPUT], *weight = &node->inputs[WEIGHT];
     const char *activation = tort_attr_string(node, "activation");
-    causal_params *params = resolve->params;
+    tort_causal_params *params = resolve->params;
     params->silu = strcmp(activation, "silu") == 0 || strcmp(activation, "swish") == 0;
     if (!params->silu && strcmp(activation, "none") != 0)
         return tort_fail(resolve->error, TORT_E_MODEL, "activation \"%s\" is not known", activation);
@@ -239,7 +234,7 @@ static tort_status resolve_causal(tort_resolve *resolve) {
 
 /* Position p of a channel: below 0 it is in the past state, or zero. */
 static double position_at(const tort_call *call, int64_t channel, int64_t p) {
-    const causal_params *params = call->params;
+    const tort_causal_params *params = call->params;
     if (p >= 0) return tort_element_at(&call->inputs[INPUT], channel * params->length + p);
     const tort_tensor *past = tort_call_input(call, PAST);
     const int64_t kept = params->kernel - 1;
@@ -249,7 +244,7 @@ static double position_at(const tort_call *call, int64_t channel, int64_t p) {
 /* Runs (batch, channel) number begin .. end-1. */
 static void convolve_channels(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
-    const causal_params *params = call->params;
+    const tort_causal_params *params = call->params;
     const tort_tensor *bias = tort_call_input(call, BIAS);
     const tort_tensor *output = &call->outputs[0], *present = tort_call_output(call, 1);
     const int64_t kept = params->kernel - 1;
@@ -272,7 +267,7 @@ static void convolve_channels(void *arg, int64_t begin, int64_t end) {
 }
 
 static tort_status causal_conv(const tort_call *call) {
-    const causal_params *params = call->params;
+    const tort_causal_params *params = call->params;
     int64_t work = (params->length + 1) * params->kernel * 10;
     tort_parallel(call, params->batch * params->channels, work, convolve_channels, (void *)call);
     return TORT_OK;
@@ -286,7 +281,7 @@ const tort_op tort_ops_linear_attention[] = {
      "chunk_size:int=64 kv_num_heads:int! q_num_heads:int! scale:float=0 update_rule:string=gated_delta",
      .params_size = sizeof(tort_linear_params), infer_linear, resolve_linear, linear_attention},
     {"", "CausalConvWithState", 27, TORT_NEWEST_OPSET, "input:T weight:T bias?:T past_state?:T",
-     "output:T present_state:T", "T=floats13|-double", "activation:string=none", .params_size = sizeof(causal_params),
-     infer_causal, resolve_causal, causal_conv},
+     "output:T present_state:T", "T=floats13|-double", "activation:string=none",
+     .params_size = sizeof(tort_causal_params), infer_causal, resolve_causal, causal_conv},
     {0},
 };

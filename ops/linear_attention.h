@@ -1,4 +1,4 @@
-/* linear_attention.h - params of LinearAttention, for every provider. */
+/* linear_attention.h - params of LinearAttention and CausalConvWithState, for every provider. */
 #ifndef TORT_OPS_LINEAR_ATTENTION_H
 #define TORT_OPS_LINEAR_ATTENTION_H
 
@@ -11,5 +11,10 @@ typedef struct tort_linear_params {
     int64_t decay_columns; /* per head: 1, or one per element of the key */
     int64_t beta_columns;  /* 1 for all heads, or one per head */
 } tort_linear_params;
+
+typedef struct tort_causal_params {
+    int64_t batch, channels, length, kernel;
+    bool silu; /* x * sigmoid(x) of the sums */
+} tort_causal_params;
 
 #endif

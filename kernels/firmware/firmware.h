@@ -26,10 +26,11 @@ extern const tort_kernel tort_firmware_conv[], tort_firmware_gemm[], tort_firmwa
 extern const tort_kernel tort_firmware_move[], tort_firmware_maps[], tort_firmware_zip[], tort_firmware_reduce[];
 extern const tort_kernel tort_firmware_norm[], tort_firmware_rnn[], tort_firmware_resize[], tort_firmware_volume[];
 extern const tort_kernel tort_firmware_loss[], tort_firmware_places[], tort_firmware_grid_sample[],
-    tort_firmware_linear_attention[];
+    tort_firmware_linear_attention[], tort_firmware_attention[];
 extern const tort_kernel tort_firmware_conv_bytes[], tort_firmware_dense_bytes[], tort_firmware_elements_bytes[],
     tort_firmware_pool_bytes[], tort_firmware_concat_bytes[], tort_firmware_reduce_bytes[],
-    tort_firmware_resize_bytes[], tort_firmware_norm_bytes[], tort_firmware_conv_transpose_bytes[];
+    tort_firmware_resize_bytes[], tort_firmware_norm_bytes[], tort_firmware_conv_transpose_bytes[],
+    tort_firmware_integers[];
 
 /* Accepts a node whose tensors are all float32. */
 tort_verdict tort_firmware_claim_float(const tort_target *target, const tort_node_view *node);
@@ -129,15 +130,15 @@ void tort_firmware_loop(const tort_loop *loop, int32_t *shape);
 enum { TORT_FIRMWARE_FLOAT = 7, TORT_FIRMWARE_BOOL };
 int32_t tort_firmware_number_type(tort_type type);
 
-/* Data of input i of a call, NULL if it is absent. */
+/* Data of input i of a call, NULL if it is absent, or i is negative. */
 static inline const void *tort_firmware_input(const tort_call *call, int32_t i) {
-    const tort_tensor *tensor = tort_call_input(call, i);
+    const tort_tensor *tensor = i < 0 ? NULL : tort_call_input(call, i);
     return tensor ? tensor->data : NULL;
 }
 
 /* The same of output i. */
 static inline void *tort_firmware_output(const tort_call *call, int32_t i) {
-    const tort_tensor *tensor = tort_call_output(call, i);
+    const tort_tensor *tensor = i < 0 ? NULL : tort_call_output(call, i);
     return tensor ? tensor->data : NULL;
 }
 

@@ -112,15 +112,14 @@ static const tort_kernel *const tables[] = {tort_firmware_conv_float,
                                             tort_firmware_places,
                                             tort_firmware_grid_sample,
                                             tort_firmware_linear_attention,
+                                            tort_firmware_attention,
+                                            tort_firmware_integers,
                                             NULL};
 /* Operators that quantize_dynamic of onnxruntime writes, with scales that each run finds anew, over all elements of a
  * value. */
 static const char static_scales[] =
     "quantize with a calibration data set instead: onnxruntime.quantization.quantize_static";
 static const tort_refusal refusals[] = {
-    {"", "DynamicQuantizeLinear", "finds scales while it runs", static_scales},
-    {"", "ConvInteger", "takes scales that are found while it runs", static_scales},
-    {"", "MatMulInteger", "takes scales that are found while it runs", static_scales},
     {"com.microsoft", "DynamicQuantizeMatMul", "finds scales while it runs", static_scales},
     {"com.microsoft", "MatMulIntegerToFloat", "takes scales that are found while it runs", static_scales},
     {"com.microsoft", "DynamicQuantizeLSTM", "finds scales while it runs",

@@ -1,5 +1,6 @@
-/* linear_attention.c - LinearAttention of floats; its state is an output. */
+/* linear_attention.c - LinearAttention and CausalConvWithState of floats; their state is an output. */
 #include "ops/linear_attention.h"
+#include "kernels/firmware/code/causal_conv.h"
 #include "kernels/firmware/code/linear_attention.h"
 #include "kernels/firmware/firmware.h"
 
@@ -25,7 +26,22 @@ static tort_status run_linear(const tort_call *call) {
                                    (float)p->scale);
 }
 
+static tort_status run_causal(const tort_call *call) {
+    const tort_causal_params *p = call->params;
+    const tort_firmware_map silu = {"tinyort_swish", true, {1.0f, 0.0f}};
+    const tinyort_causal_conv_shape shape = {(int32_t)p->batch, (int32_t)p->channels, (int32_t)p->length,
+                                             (int32_t)p->kernel};
+    float *y = call->outputs[0].data;
+    const tort_status status = TORT_FIRMWARE_CALL(call, tinyort_causal_conv, &shape, call->inputs[0].data,
+                                                  call->inputs[1].data, tort_firmware_input(call, 2),
+                                                  tort_firmware_input(call, 3), y, tort_firmware_output(call, 1));
+    if (status || !p->silu) return status;
+    return tort_firmware_run_map(call, &silu, tort_count(&call->outputs[0]), y, y);
+}
+
 const tort_kernel tort_firmware_linear_attention[] = {
     {"", "LinearAttention", "linear_attention", .claim = claim_linear, .run = run_linear, .emit = tort_firmware_emit},
+    {"", "CausalConvWithState", "causal_conv", .claim = tort_firmware_claim_float, .run = run_causal,
+     .emit = tort_firmware_emit},
     {.op = NULL},
 };

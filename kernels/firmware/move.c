@@ -1,5 +1,6 @@
 /* move.c - operators that only move elements, of any type: as boxes (ops/strided.h) where they are boxes. */
 #include "kernels/firmware/code/cast.h"
+#include "kernels/firmware/code/cast_real.h"
 #include "kernels/firmware/code/fill.h"
 #include "kernels/firmware/code/gather.h"
 #include "kernels/firmware/code/move.h"
@@ -182,22 +183,56 @@ int32_t tort_firmware_number_type(tort_type type) {
     }
 }
 
+/* The same of a type of real.h. */
+static int32_t real_type(tort_type type) {
+    if (type == TORT_UINT64) return 12;
+    return type == TORT_DOUBLE     ? 9
+           : type == TORT_FLOAT16  ? 10
+           : type == TORT_BFLOAT16 ? 11
+                                   : tort_firmware_number_type(type);
+}
+
 static tort_verdict claim_cast(const tort_target *target, const tort_node_view *node) {
     const tort_type types[] = {node->inputs[0].type, node->outputs[0].type};
     (void)target;
     for (int32_t i = 0; i < 2; i++)
-        if (tort_firmware_number_type(types[i]) < 0)
-            return tort_no(TORT_NO_TYPE, "export the model in float32", "%s 0 is %s, converts float and integers",
-                           i ? "output" : "input", tort_type_name(types[i]));
+        if (real_type(types[i]) < 0)
+            return tort_no(TORT_NO_TYPE, "export the model in float32",
+                           "%s 0 is %s, converts floats and integers of 8 bits and more", i ? "output" : "input",
+                           tort_type_name(types[i]));
     return tort_yes();
 }
 
+/* Whole numbers keep all of their bits: uint64 counts as int64 among them. */
 static tort_status run_cast(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
-    const int32_t from = tort_firmware_number_type(x->type);
-    const tinyort_cast_shape shape = {from == TORT_FIRMWARE_BOOL ? 0 : from, tort_firmware_number_type(y->type),
-                                      (int32_t)tort_count(y)};
-    return TORT_FIRMWARE_CALL(call, tinyort_cast, &shape, x->data, y->data);
+    const tort_type types[] = {x->type, y->type};
+    int32_t own[2], count = (int32_t)tort_count(y);
+    bool real = false;
+    for (int32_t i = 0; i < 2; i++) {
+        const bool whole = types[i] == TORT_UINT64 && !tort_type_is_float(types[1 - i]);
+        own[i] = whole ? tort_firmware_number_type(TORT_INT64) : real_type(types[i]);
+        real |= own[i] > TORT_FIRMWARE_BOOL;
+    }
+    if (own[0] == TORT_FIRMWARE_BOOL) own[0] = 0;
+    const tinyort_cast_shape shape = {own[0], own[1], count};
+    const tinyort_cast_real_shape wide = {own[0], own[1], count};
+    return real ? TORT_FIRMWARE_CALL(call, tinyort_cast_real, &wide, x->data, y->data)
+                : TORT_FIRMWARE_CALL(call, tinyort_cast, &shape, x->data, y->data);
+}
+
+/* ---- BitCast ----------------------------------------------------------------------------------------------------- */
+
+static tort_verdict claim_bit_cast(const tort_target *target, const tort_node_view *node) {
+    const tort_verdict verdict = claim_type(node->outputs[0].type, "output", 0);
+    return verdict.code == TORT_YES ? tort_firmware_claim_bytes(target, node) : verdict;
+}
+
+static tort_status run_bit_cast(const tort_call *call) {
+    const tort_tensor *x = &call->inputs[0];
+    tort_box box = {0};
+    tort_box_add(&box, tort_count(x), 1, 1);
+    return move_box(call, x->type, call->outputs[0].data, x->data, &box);
 }
 
 /* ---- ConstantOfShape, EyeLike ------------------------------------------------------------------------------------ */
@@ -311,6 +346,7 @@ const tort_kernel tort_firmware_move[] = {
     {"", "Where", "where", .claim = tort_firmware_claim_bytes, .run = run_where, .emit = tort_firmware_emit},
     {"", "Cast", "cast", .claim = claim_cast, .run = run_cast, .emit = tort_firmware_emit},
     {"", "CastLike", "cast", .claim = claim_cast, .run = run_cast, .emit = tort_firmware_emit},
+    {"", "BitCast", "move", .claim = claim_bit_cast, .run = run_bit_cast, .emit = tort_firmware_emit},
     {"", "ConstantOfShape", "fill", .claim = claim_fill, .run = run_fill, .emit = tort_firmware_emit},
     {.op = NULL},
 };

@@ -316,21 +316,67 @@ def recurrent(path):
 
 
 def states(path):
-    """Linear attention by every rule: two queries a key, decays and betas by head and by element, with and without a past."""
+    """Linear attention by every rule: two queries a key, decays and betas by head and by element, with and without a past; causal convolutions, shorter than their filters."""
     both, inputs = {"q_num_heads": 4, "kv_num_heads": 2, "outputs": 2}, [floats("q", [2, 3, 20]), floats("k", [2, 3, 10]), floats("v", [2, 3, 6]), floats("past", [2, 2, 5, 3])]
     inputs += [floats("d1", [2, 3, 2]), floats("d5", [2, 3, 10]), floats("b1", [2, 3, 1]), floats("b2", [2, 3, 2])]
     steps = [("LinearAttention", "q,k,v", {"update_rule": "linear", **both}), ("LinearAttention", "q,k,v,past,d1", {"update_rule": "gated", "scale": 0.3, **both})]
     steps += [("LinearAttention", "q,k,v,past,,b1", {"update_rule": "delta", **both}), ("LinearAttention", "q,k,v,,d5,b2", dict(both))]
+    steps += [("CausalConvWithState", "x,w,b,kept", {"activation": "silu", "outputs": 2}), ("CausalConvWithState", "x,w", {"outputs": 2})]
+    inputs += [floats("x", [2, 3, 2]), floats("w", [3, 1, 4]), floats("b", [3]), floats("kept", [2, 3, 3])]
     return family(path, steps, inputs, opset=27)
+
+
+def queries(path):
+    """Attention: heads side by side or apart, two queries a key, masks of floats and bools, windows, a past, every stage of the scores."""
+    rng, wide = np.random.default_rng(12), {"q_num_heads": 4, "kv_num_heads": 2}
+    weights = [weight(rng, "m", 6, 7), constant("hides", rng.random((2, 4, 6, 5)) < 0.4, bool), constant("none", [[False] * 5] * 6, bool), weight(rng, "m12", 2, 1, 6, 12), constant("valid", [0, 4])]
+    inputs = [floats("q", [2, 6, 20]), floats("k", [2, 7, 10]), floats("v", [2, 7, 6]), floats("q4", [2, 4, 6, 5]), floats("k4", [2, 2, 7, 5]), floats("v4", [2, 2, 7, 3]), floats("pk", [2, 2, 5, 5]), floats("pv", [2, 2, 5, 3])]
+    steps = [("Attention", "q,k,v", dict(wide)), ("Attention", "q,k,v,m", {"is_causal": 1, "softcap": 0.7, "scale": 0.9, **wide}), ("Attention", "q4,k4,v4,hides", {"outputs": 3}), ("Attention", "q4,k4,v4,none", {})]
+    steps += [("Attention", "q,k,v,m12,pk,pv", {"is_causal": 1, "softcap": 1.5, "qk_matmul_output_mode": mode, "outputs": 4, **wide}) for mode in range(4)]
+    steps += [("Attention", "q4,k4,v4,,,,valid", {"is_causal": causal}) for causal in (0, 1)]
+    steps += [("Attention", "q4,k4,v4,,pk,pv", {"left_window_size": 3, "right_window_size": right, "outputs": 3}) for right in (-1, 2)]
+    return family(path, steps, inputs, weights, opset=25)
+
+
+def sums(path):
+    """Products and convolutions of bytes whose sums are the result: zero points by row, column and filter, batches, groups; floats that find their scale."""
+    rng = np.random.default_rng(13)
+    weights = [constant(name, rng.integers(low, low + 256, shape), kind) for name, low, shape, kind in (("w", 0, (2, 5, 3), np.uint8), ("t", -128, (5, 3), np.int8), ("f", -128, (6, 2, 3, 2), np.int8), ("l", 0, (2, 4, 3), np.uint8))]
+    weights += [constant("az", 7, np.uint8), constant("rows", [1, 255, 128, 3], np.uint8), constant("columns", [-3, 0, 127], np.int8), constant("one", [200], np.uint8), constant("filters", [1, -2, 3, -4, 5, -6], np.int8)]
+    steps = [("MatMulInteger", names, {}) for names in ("a,w,az,one", "a,t", "a,t,rows,columns", "b,t,,columns", "one5,t,az")]
+    steps += [("ConvInteger", "x,f,az,filters", {"group": 2, "pads": [1, 0, 2, 1], "strides": [2, 1], "dilations": [1, 2]}), ("ConvInteger", "x,f", {"group": 2}), ("ConvInteger", "s,l,,one", {"pads": [1, 1]})]
+    steps += [("DynamicQuantizeLinear", name, {"outputs": 3}) for name in ("y", "positive", "zeros")]
+    weights += [constant("positive", [0.5, 0.25, 3], np.float32), constant("zeros", [0, 0], np.float32)]
+    inputs = [whole(name, shape, TensorProto.UINT8) for name, shape in (("a", [2, 4, 5]), ("one5", [5]), ("x", [2, 4, 5, 6]))]
+    return family(path, steps, [*inputs, whole("b", [3, 5], TensorProto.INT8), whole("s", [1, 4, 7], TensorProto.INT8), floats("y", [3, 7])], weights)
+
+
+def kinds(path):
+    """Casts to and from numbers of 16 and 64 bits, and integers: powers, clips, uint64 whose highest bit is set."""
+    np.seterr(over="ignore")  # edges are beyond the smaller types, too
+    names = {"d": TensorProto.DOUBLE, "h": TensorProto.FLOAT16, "b": TensorProto.BFLOAT16, "u": TensorProto.UINT64, "f": TensorProto.FLOAT, "w": TensorProto.UINT16, "i": TensorProto.INT32, "t": TensorProto.BOOL}
+    edges = [0.0, -0.0, 1e-7, 3e-8, 2.0**-24 * 1.5, 6.1e-5, 65504, 65519.9, 65520, -70000, 1 / 3, 1.00048828125, 1.0014648, 1e300, -1e-320, np.inf, -np.inf, 40000.7, 1e-40, 3.4e38]
+    weights = [constant("d", edges, np.float64), numpy_helper.from_array(np.array(edges).astype(np.float16), "h"), numpy_helper.from_array(np.array(edges).astype(np.float32), "f"), constant("u", [2**63, 2**64 - 1, 7, 0], np.uint64), constant("v", [3, 2**63 + 5, 2, 1], np.uint64)]
+    weights += [constant("small", [0.0, 1.5, 3.99, 250.2], np.float64), constant("i", [3, -2, 7, 0], np.int32), constant("two", [2, 3, 0, 5], np.int64), constant("half", 0.5, np.float32), constant("low", -1, np.int32), constant("high", 5, np.int32)]
+    run = {value.name: f"o{i}_0" for i, value in enumerate(weights)}  # chosen in the run, so that nothing is folded
+    steps = [("Where", f"c,{name},{name}", {}) for name in run]
+    casts = [*((source, to) for source in "dhf" for to in "dhbf" if source != to), *(("small", to) for to in "uwit"), *(("u", to) for to in "dhfiw"), *(("i", to) for to in "dhu")]
+    calls = [("Cast", source, {"to": names[to]}) for source, to in casts] + [(op, "u,v", {}) for op in ("Add", "Sub", "Mul", "Div", "Mod", "Max", "Min", "Less", "GreaterOrEqual", "BitwiseXor")]
+    calls += [("Pow", words, {}) for words in ("i,two", "two,half", "x,two", "x,i")] + [("BitShift", "u,v", {"direction": "RIGHT"}), ("Clip", "i,low,high", {}), ("Clip", "i,,high", {}), ("BitCast", "u", {"to": names["d"]}), ("Max", "x", {}), ("Mean", "x", {})]
+    steps += [(op, ",".join(run.get(word, word) for word in words.split(",")), attributes) for op, words, attributes in calls]
+    return family(path, steps, [floats("x", [4]), whole("c", [1], TensorProto.BOOL)], weights, opset=26)
 
 
 def images(path):
     """Resizes, transposed convolutions, windows over three axes, products with batches along several axes."""
     rng = np.random.default_rng(10)
     weights = [weight(rng, "w", 4, 3, 3, 2), weight(rng, "b", 6), constant("twice", [1, 1, 2, 2], np.float32), constant("size", [1, 4, 3, 11]), constant("last", [1, 1, 1, 1.7], np.float32), constant("channels_last", [1, 9, 8, 6])]
+    weights += [constant("same", [1, 4, 5, 6]), constant("cube", [2, 1, 4, 2, 9]), constant("apart", [3, 4, 6, 5, 6]), constant("here", [0, 0, -0.2, 0.3, 1, 1, 0.6, 1.4], np.float32)]
     steps = [("ConvTranspose", "x,w,b", {"group": 2, "strides": [2, 3], "dilations": [1, 2], "pads": [1, 0, 0, 2], "output_padding": [1, 1]})]
     steps += [("Resize", "x,,twice", {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}), ("Resize", "x,,twice", {"mode": "linear"})]
     steps += [("Resize", "x,,,size", {"mode": "cubic", "antialias": 1}), ("Resize", "x,,last", {"mode": "linear", "coordinate_transformation_mode": "align_corners"}), ("Resize", "x,,,channels_last", {"mode": "linear"})]
+    steps += [("Resize", "v,,,cube", {"mode": "linear", "antialias": 1}), ("Resize", "v,,,apart", {"mode": "cubic"}), ("Resize", "x,,,same", {})]
+    steps += [("Resize", "x,here,,size", {"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize", "extrapolation_value": 3.0})]
     steps += [("Conv", "v,u", {"group": 2, "pads": [1, 0, 1, 0, 1, 2], "strides": [1, 2, 1], "dilations": [1, 1, 2]}), ("MaxPool", "v", {"kernel_shape": [2, 2, 2], "pads": [1, 0, 0, 0, 1, 1]})]
     steps += [("AveragePool", "v", {"kernel_shape": [2, 3, 2], "pads": [1, 1, 0, 0, 1, 1], "count_include_pad": 1, "ceil_mode": 1, "strides": [2, 2, 2]}), ("GlobalAveragePool", "v", {})]
     steps += [("LpPool", "v", {"kernel_shape": [2, 3, 2], "pads": [1, 1, 0, 0, 1, 1], "dilations": [1, 1, 2], "p": 3}), ("LpPool", "x", {"kernel_shape": [2, 3], "auto_pad": "SAME_LOWER", "strides": [2, 1]})]
@@ -362,4 +408,4 @@ def activations(path):
     return path
 
 
-MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, states, images, grids, activations)
+MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, states, queries, sums, kinds, images, grids, activations)

@@ -528,4 +528,26 @@ static int64_t tinyort_whole_shift_right(int64_t a, int64_t b) {
     return a >> (b < 0 || b > 63 ? 63 : b);
 }
 
+/* Modulo 2^64; of a negative power the part before the point. */
+static int64_t tinyort_whole_pow(int64_t a, int64_t b) {
+    uint64_t result = 1, square = (uint64_t)a;
+    if (b < 0) return a == 1 || a == -1 ? (b % 2 ? a : 1) : 0;
+    for (; b; b /= 2, square *= square)
+        if (b % 2) result *= square;
+    return (int64_t)result;
+}
+
+/* Of the bits of uint64_t. */
+static int64_t tinyort_unsigned_div(int64_t a, int64_t b) {
+    return b ? (int64_t)((uint64_t)a / (uint64_t)b) : 0;
+}
+
+static int64_t tinyort_unsigned_mod(int64_t a, int64_t b) {
+    return b ? (int64_t)((uint64_t)a % (uint64_t)b) : 0;
+}
+
+static int64_t tinyort_unsigned_shift_right(int64_t a, int64_t b) {
+    return b < 0 || b > 63 ? 0 : (int64_t)((uint64_t)a >> b);
+}
+
 #endif

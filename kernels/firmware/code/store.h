@@ -14,6 +14,7 @@ static void tinyort_store(int32_t type, void *y, int32_t i, int64_t value) {
     case 5: ((int32_t *)y)[i] = (int32_t)value; break;
     case 6: ((int64_t *)y)[i] = value; break;
     case 7: ((float *)y)[i] = (float)value; break;
+    case 9: ((uint64_t *)y)[i] = (uint64_t)value ^ 0x8000000000000000u; break;
     default: ((uint8_t *)y)[i] = value != 0; break;
     }
 }

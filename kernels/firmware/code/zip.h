@@ -1,6 +1,6 @@
 /* zip.h - f(a, b) of floats, or, where f is NULL, g(a, b) of whole numbers, each broadcast to y of `rank` axes, 1 at
- * least: as and bs are steps in elements, 0 where they are repeated. Types of load.h and store.h: a and b are of type
- * `from`, y is of type `to`. y may lie over an operand of its own shape and type. */
+ * least: as and bs are steps in elements, 0 where they are repeated. Types of load.h and store.h: a is of type `from`,
+ * b of `other`, y of `to`. y may lie over an operand of its own shape and type. */
 #ifndef TORT_FIRMWARE_CODE_ZIP_H
 #define TORT_FIRMWARE_CODE_ZIP_H
 
@@ -9,8 +9,12 @@
 #include "kernels/firmware/code/store.h"
 
 typedef struct tinyort_zip_shape {
-    int32_t from, to, rank, dims[8], as[8], bs[8];
+    int32_t from, other, to, rank, dims[8], as[8], bs[8];
 } tinyort_zip_shape;
+
+static float tinyort_float_at(int32_t type, const void *x, int32_t i) {
+    return type == 7 ? ((const float *)x)[i] : (float)tinyort_load(type, x, i);
+}
 
 static void tinyort_zip(const tinyort_zip_shape *s, const void *a, const void *b, void *y, float (*f)(float, float),
                         int64_t (*g)(int64_t, int64_t)) {
@@ -23,14 +27,14 @@ static void tinyort_zip(const tinyort_zip_shape *s, const void *a, const void *b
         for (int32_t i = 0; i < s->dims[last]; i++, at++) {
             const int32_t j = left + i * s->as[last], k = right + i * s->bs[last];
             if (!f) {
-                tinyort_store(s->to, y, at, g(tinyort_load(s->from, a, j), tinyort_load(s->from, b, k)));
+                tinyort_store(s->to, y, at, g(tinyort_load(s->from, a, j), tinyort_load(s->other, b, k)));
                 continue;
             }
-            const float value = f(((const float *)a)[j], ((const float *)b)[k]);
+            const float value = f(tinyort_float_at(s->from, a, j), tinyort_float_at(s->other, b, k));
             if (s->to == 7)
                 ((float *)y)[at] = value;
             else
-                ((uint8_t *)y)[at] = value != 0.0f;
+                tinyort_store(s->to, y, at, tinyort_load(7, &value, 0));
         }
     }
 }

@@ -54,7 +54,8 @@ static char *write_number(double number, int digits, const char *end, char *text
     tort_snprintf(text, TORT_COMPILE_FLOAT, "%.*g", digits, number);
     if (isnan(number)) return strcpy(text, "NAN");
     if (isinf(number)) return strcpy(text, number < 0 ? "-INFINITY" : "INFINITY");
-    return strcat(text, *end && !strpbrk(text, ".e") ? ".0f" : end);
+    if (!strpbrk(text, ".e")) strcat(text, ".0"); /* -0 would be a whole number, which has no sign */
+    return strcat(text, end);
 }
 
 char *tort_compile_float(float number, char *text) {
