@@ -133,6 +133,7 @@ tinyort_bytes_shape tort_firmware_rows(const tort_firmware_bytes *form, const to
     const int32_t flip = tort_firmware_flip(y), x_flip = tort_firmware_flip(x);
     return (tinyort_bytes_shape){
         .filters = (int32_t)f->filters,
+        .length = (int32_t)f->length,
         .depth = (int32_t)f->depth,
         .zero = head->y_zero - flip,
         .flip = flip,

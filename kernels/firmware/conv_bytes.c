@@ -130,8 +130,12 @@ static void store_filter(const tort_firmware_bytes *form, const tort_firmware_fi
         return;
     }
     const int64_t turn = form->turn ? form->turn : f->depth;
+    const int64_t padding = form->widens ? 0 : f->depth - f->length; /* behind the first bytes: see rows_mve.h */
     to += at / form->tile * form->tile * f->depth + at % form->tile * turn;
-    for (int64_t k = 0; k < f->length; k++) to[k / turn * form->tile * turn + k % turn] = w[k];
+    for (int64_t k = 0; k < f->length; k++) {
+        const int64_t place = k < turn - padding ? k : k + padding;
+        to[place / turn * form->tile * turn + place % turn] = w[k];
+    }
 }
 
 static tort_status prepare(tort_prepare *prepare) {
@@ -191,7 +195,8 @@ static tinyort_conv_bytes_shape product_of(const tort_firmware_bytes *form, cons
         .padded = (int32_t)f->padded};
     const bool inside =
         w.top == 0 && w.left == 0 && (w.out_h - 1) * w.stride_h < w.height && (w.out_w - 1) * w.stride_w < w.width;
-    s.direct = inside && w.kernel_h == 1 && w.kernel_w == 1 && f->depth == f->length && !s.window.flip;
+    s.direct =
+        inside && w.kernel_h == 1 && w.kernel_w == 1 && !s.window.flip && (!form->widens || f->depth == f->length);
     return s;
 }
 

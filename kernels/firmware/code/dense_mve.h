@@ -5,12 +5,12 @@
 
 #include "kernels/firmware/code/column_mve.h"
 
-static void tinyort_dense_row(const tinyort_bytes_shape *s, const int8_t *x, int32_t length, const int8_t *w,
-                              const int32_t *bias, const float *factors, void *room, int8_t *y) {
-    const int32_t copies = tinyort_flips(s->x_flip) || s->depth != length;
+static void tinyort_dense_row(const tinyort_bytes_shape *s, const int8_t *x, const int8_t *w, const int32_t *bias,
+                              const float *factors, void *room, int8_t *y) {
+    const int32_t copies = tinyort_flips(s->x_flip) || s->depth != s->length;
     int8_t *copy = (int8_t *)room;
     for (int32_t k = 0; copies && k < s->depth; k++)
-        copy[k] = (int8_t)(k < length ? tinyort_flipped(x[k], s->x_flip) : 0);
+        copy[k] = (int8_t)(k < s->length ? tinyort_flipped(x[k], s->x_flip) : 0);
     tinyort_multiply_column(s, copies ? copy : x, w, bias, factors, y);
 }
 
