@@ -191,7 +191,7 @@ static tinyort_conv_bytes_shape product_of(const tort_firmware_bytes *form, cons
         .window = window_of(p, p->channels / p->group, zero, form->widens ? 0 : tort_firmware_flip(x)),
         .batch = (int32_t)p->batch,
         .groups = (int32_t)p->group,
-        .widened = form->widens,
+        .straight = p->channels / p->group % 4 == 0,
         .padded = (int32_t)f->padded};
     const bool inside =
         w.top == 0 && w.left == 0 && (w.out_h - 1) * w.stride_h < w.height && (w.out_w - 1) * w.stride_w < w.width;
@@ -273,7 +273,7 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     const tort_firmware_bytes *form = tort_firmware_bytes_of(target);
     const tort_firmware_filters f = filters_of(form, node->kernel->variant, p);
     (void)error;
-    *scratch = (size_t)(f.depth * (form->widens ? 5 : 2));
+    *scratch = (size_t)(f.depth * (!form->widens ? 2 : p->channels / p->group % 4 ? 5 : 4));
     if (node->kernel->variant == DEPTHWISE) *scratch = (size_t)(f.length * p->channels);
     if (node->kernel->variant == PLANES) *scratch = plane_bytes(p);
     return TORT_OK;

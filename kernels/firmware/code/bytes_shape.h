@@ -14,6 +14,13 @@
 #define tinyort_flips(flip) 0
 #endif /* TINYORT_UINT8 */
 
+/* Of a function that is not to be inlined: its frame would make that of its caller larger, while others run. */
+#if defined(__GNUC__)
+#define TINYORT_OWN_FRAME __attribute__((noinline))
+#else
+#define TINYORT_OWN_FRAME
+#endif /* __GNUC__ */
+
 /* length, depth: weights of a filter, without what fills them up and with it; zero, flip: the zero point of y, less
  * flip, which is 128 for uint8 and else 0; wide: see requantize.h. */
 typedef struct tinyort_bytes_shape {

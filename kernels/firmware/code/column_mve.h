@@ -31,13 +31,8 @@ static void tinyort_requantize_four(const tinyort_bytes_shape *s, int32_t y0, in
 #endif /* __ARM_FEATURE_MVE */
 }
 
-/* In a frame of its own, as that of a caller may last for the run of the model. */
-#if defined(__GNUC__)
-__attribute__((noinline))
-#endif /* __GNUC__ */
-static void
-tinyort_multiply_column(const tinyort_bytes_shape *s, const int8_t *x, const int8_t *w, const int32_t *bias,
-                        const float *factors, int8_t *y) {
+TINYORT_OWN_FRAME static void tinyort_multiply_column(const tinyort_bytes_shape *s, const int8_t *x, const int8_t *w,
+                                                      const int32_t *bias, const float *factors, int8_t *y) {
     const tinyort_bytes_shape own = *s; /* stores to y cannot change it, so it stays in registers */
     const int32_t vectors = own.depth / 16;
     int32_t left = own.filters;

@@ -67,42 +67,6 @@ static uint32_t tinyort_word(const int8_t *from) {
                 : [xs] "r"(x), [col] "r"(column)                                                                       \
                 : "memory");                                                                                           \
     }
-/* Four bytes of two filters at w times those of two columns at x: 16 products by 15 instructions. */
-#define TINYORT_STEP_OF_TWO                                                                                            \
-    "ldrd %[u], %[v], [%[ws]], #8\n\t"                                                                                 \
-    "ldrd %[p], %[q], [%[xs]], #8\n\t"                                                                                 \
-    "sxtb16 %[a], %[u]\n\t"                                                                                            \
-    "smlad %[s0], %[p], %[a], %[s0]\n\t"                                                                               \
-    "smlad %[t0], %[q], %[a], %[t0]\n\t"                                                                               \
-    "sxtb16 %[a], %[v]\n\t"                                                                                            \
-    "smlad %[s1], %[p], %[a], %[s1]\n\t"                                                                               \
-    "smlad %[t1], %[q], %[a], %[t1]\n\t"                                                                               \
-    "ldrd %[p], %[q], [%[xs]], #8\n\t"                                                                                 \
-    "sxtb16 %[a], %[u], ror #8\n\t"                                                                                    \
-    "smlad %[s0], %[p], %[a], %[s0]\n\t"                                                                               \
-    "smlad %[t0], %[q], %[a], %[t0]\n\t"                                                                               \
-    "sxtb16 %[a], %[v], ror #8\n\t"                                                                                    \
-    "smlad %[s1], %[p], %[a], %[s1]\n\t"                                                                               \
-    "smlad %[t1], %[q], %[a], %[t1]\n\t"
-/* Up to `end`; `fast`: ahead of w by the largest multiple of 32 before that. Advances w and x. */
-#define TINYORT_TWO_BY_TWO(fast, end, w, x, y0, y1, z0, z1)                                                            \
-    {                                                                                                                  \
-        uint32_t u_, v_, p_, q_, a_;                                                                                   \
-        __asm__("cmp %[ws], %[near]\n\t"                                                                               \
-                "beq 2f\n"                                                                                             \
-                "1:\t" TINYORT_STEP_OF_TWO TINYORT_STEP_OF_TWO TINYORT_STEP_OF_TWO TINYORT_STEP_OF_TWO                 \
-                "cmp %[ws], %[near]\n\t"                                                                               \
-                "bne 1b\n"                                                                                             \
-                "2:\tcmp %[ws], %[stop]\n\t"                                                                           \
-                "beq 4f\n"                                                                                             \
-                "3:\t" TINYORT_STEP_OF_TWO "cmp %[ws], %[stop]\n\t"                                                    \
-                "bne 3b\n"                                                                                             \
-                "4:"                                                                                                   \
-                : [u] "=&r"(u_), [v] "=&r"(v_), [p] "=&r"(p_), [q] "=&r"(q_), [a] "=&r"(a_), [ws] "+r"(w),             \
-                  [xs] "+r"(x), [s0] "+r"(y0), [s1] "+r"(y1), [t0] "+r"(z0), [t1] "+r"(z1)                             \
-                : [near] "r"(fast), [stop] "r"(end)                                                                    \
-                : "cc", "memory");                                                                                     \
-    }
 /* Four bytes of four filters at w times those of one column at x; advances both. */
 #define TINYORT_ONE_BY_FOUR(w, x, y0, y1, y2, y3)                                                                      \
     {                                                                                                                  \
@@ -166,18 +130,6 @@ static uint32_t tinyort_word(const int8_t *from) {
                                 TINYORT_TAPS_OPERANDS(x0, x1, x2, taps, y0, y1));                                      \
     }
 #else
-#define TINYORT_TWO_BY_TWO(fast, end, w, x, y0, y1, z0, z1)                                                            \
-    for (; (w) != (end); (w) += 8, (x) += 4) {                                                                         \
-        const uint32_t u_ = tinyort_word(w), v_ = tinyort_word((w) + 4);                                               \
-        y0 = tinyort_multiply_pairs((x)[0], tinyort_even(u_), y0);                                                     \
-        z0 = tinyort_multiply_pairs((x)[1], tinyort_even(u_), z0);                                                     \
-        y1 = tinyort_multiply_pairs((x)[0], tinyort_even(v_), y1);                                                     \
-        z1 = tinyort_multiply_pairs((x)[1], tinyort_even(v_), z1);                                                     \
-        y0 = tinyort_multiply_pairs((x)[2], tinyort_odd(u_), y0);                                                      \
-        z0 = tinyort_multiply_pairs((x)[3], tinyort_odd(u_), z0);                                                      \
-        y1 = tinyort_multiply_pairs((x)[2], tinyort_odd(v_), y1);                                                      \
-        z1 = tinyort_multiply_pairs((x)[3], tinyort_odd(v_), z1);                                                      \
-    }
 #define TINYORT_ONE_BY_FOUR(w, x, y0, y1, y2, y3)                                                                      \
     {                                                                                                                  \
         const uint32_t u_ = tinyort_word(w), v_ = tinyort_word((w) + 4), p_ = tinyort_word((w) + 8),                   \

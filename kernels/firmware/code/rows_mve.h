@@ -8,12 +8,8 @@
 #ifndef TORT_FIRMWARE_CODE_ROWS_MVE_H
 #define TORT_FIRMWARE_CODE_ROWS_MVE_H
 
+#include "kernels/firmware/code/column_bytes.h"
 #include "kernels/firmware/code/requantize.h"
-
-static const void *tinyort_column(const tinyort_bytes_shape *s, const int8_t *from, void *room, int32_t column) {
-    (void)s, (void)room, (void)column;
-    return from;
-}
 
 /* What tiles advance, zero point and flip of y, filters that are left, a multiple of 4; the columns, what follows their
  * first bytes, and the number of whole vectors there. */

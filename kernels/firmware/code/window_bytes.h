@@ -49,8 +49,8 @@ static void tinyort_fill_bytes(int8_t *to, uint32_t word, int32_t count) {
 #endif /* __ARM_FEATURE_MVE */
 }
 
-static void tinyort_window(const tinyort_window_shape *s, const int8_t *image, int32_t out_h, int32_t out_w,
-                           int8_t *to) {
+TINYORT_OWN_FRAME static void tinyort_window(const tinyort_window_shape *s, const int8_t *image, int32_t out_h,
+                                             int32_t out_w, int8_t *to) {
     const int32_t first = out_w * s->at.stride_w - s->at.left, n = s->channels, all = n * s->at.kernel_w;
     const int32_t near = s->at.dilation_w == 1 && n == s->pixel; /* a row of the window is one piece of memory */
     const uint32_t fill = (uint32_t)s->fill, flip = (uint32_t)s->flip;
