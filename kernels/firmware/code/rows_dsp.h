@@ -104,7 +104,9 @@ static void tinyort_multiply_tiles(tinyort_tiles *t, const void *x, const void *
         "mov %[z0], %[y0]\n\t"
         "mov %[z1], %[y1]\n\t"
         "vmov %[x], s1\n\t" TINYORT_STEPS_TO(
-            "s2", "2", TINYORT_STEP_OF_TWO TINYORT_STEP_OF_TWO TINYORT_STEP_OF_TWO TINYORT_STEP_OF_TWO)
+            "s2", "2",
+            TINYORT_STEP_OF_TWO TINYORT_STEP_OF_TWO TINYORT_STEP_OF_TWO TINYORT_STEP_OF_TWO TINYORT_STEP_OF_TWO
+                TINYORT_STEP_OF_TWO TINYORT_STEP_OF_TWO TINYORT_STEP_OF_TWO)
             TINYORT_STEPS_TO("s3", "3", TINYORT_STEP_OF_TWO) "vmov %[a], s0\n\t"
                                                              "ldm %[a], {r3, r4, r5, r6}\n\t"
                                                              "ldrd %[u], %[v], [%[a], #16]\n\t" TINYORT_STORE_TILE
@@ -119,7 +121,7 @@ static void tinyort_multiply_tiles(tinyort_tiles *t, const void *x, const void *
 
 static void tinyort_rows(const tinyort_bytes_shape *s, const void *a, const void *b, const int8_t *w,
                          const int32_t *bias, const float *factors, int8_t *y, int8_t *z) {
-    const uint32_t *near = (const uint32_t *)a + (s->depth & -16), *end = (const uint32_t *)a + s->depth;
+    const uint32_t *near = (const uint32_t *)a + (s->depth & -32), *end = (const uint32_t *)a + s->depth;
     (void)b;
 #if defined(TINYORT_WIDE)
     for (int32_t m = 0; m < s->filters; m += 2, w += 2 * s->depth) {
