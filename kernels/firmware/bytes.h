@@ -89,9 +89,10 @@ void tort_firmware_tell_product(const tort_call *call, const tort_firmware_filte
 tort_status tort_firmware_pack_filter(const tort_firmware_filters *f, int64_t group, int64_t m, const int8_t *w,
                                       double bias, float factor, int32_t zero, void *packed, tort_error *error);
 
-/* Makes the bias of filter m that of a loop which takes bytes of uint8 as they are, not less 128. flip: 128 for uint8,
- * else 0. */
-void tort_firmware_unflip(const tort_firmware_filters *f, int64_t m, const int8_t *w, int32_t flip, void *packed);
+/* Makes the bias of filter m that of a loop which takes bytes of uint8 as they are, not less 128: on the way, sums go
+ * further. flip: 128 for uint8, else 0. */
+tort_status tort_firmware_unflip(const tort_firmware_filters *f, int64_t m, const int8_t *w, int32_t flip, void *packed,
+                                 tort_error *error);
 
 /* The part of a shape that all products of bytes share. x, y: types. */
 tinyort_bytes_shape tort_firmware_rows(const tort_firmware_bytes *form, const tort_firmware_filters *f, tort_type x,

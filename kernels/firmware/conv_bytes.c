@@ -159,8 +159,9 @@ static tort_status prepare(tort_prepare *prepare) {
         status = tort_firmware_pack_filter(
             &f, group, depthwise ? place_of(form, p->channels, at) : at, w, tort_firmware_number(node, BIAS, m, 0),
             factor, head->x_zero - tort_firmware_flip(node->inputs[X].type), prepare->packed, prepare->error);
-        if (depthwise && form->takes_uint8)
-            tort_firmware_unflip(&f, m, w, tort_firmware_flip(node->inputs[X].type), prepare->packed);
+        if (!status && depthwise && form->takes_uint8)
+            status = tort_firmware_unflip(&f, m, w, tort_firmware_flip(node->inputs[X].type), prepare->packed,
+                                          prepare->error);
         if (node->kernel->variant == PLANES)
             store_rows(p, w, packed + at * f.depth);
         else
