@@ -24,14 +24,15 @@ typedef struct tort_firmware_bytes {
     void (*run_depthwise)(const tinyort_depthwise_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
                           const float *factors, void *room, void *y);
     void (*planes)(const tinyort_planes_dsp_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
-                   const float *factors, void *room, void *y); /* of a depthwise convolution; NULL: there is none */
+                   const float *factors, void *room, void *y); /* of a depthwise convolution; NULL: there is none;
+                                                                * if columns are not widened, only 3 x 3 */
     void (*dense)(const tinyort_dense_bytes_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
                   const float *factors, void *room, void *y);
     const tort_firmware_floats *floats;
 } tort_firmware_bytes;
 
-extern const tort_firmware_bytes tort_firmware_bytes_plain, tort_firmware_bytes_fused, tort_firmware_bytes_dsp,
-    tort_firmware_bytes_mve;
+extern const tort_firmware_bytes tort_firmware_bytes_plain, tort_firmware_bytes_neon, tort_firmware_bytes_scalar,
+    tort_firmware_bytes_dsp, tort_firmware_bytes_mve;
 /* The form for a target. Kernels get it as their device, too. */
 const tort_firmware_bytes *tort_firmware_bytes_of(const tort_target *target);
 

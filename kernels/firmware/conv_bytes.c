@@ -29,8 +29,9 @@ static size_t plane_bytes(const tort_conv_params *p) {
 static bool takes_planes(const tort_target *target, const tort_conv_params *p) {
     enum { ROOM = 512 };
     const tinyort_sliding w = tort_firmware_window_of(&p->window);
-    return tort_firmware_bytes_of(target)->planes && !target->banding && w.dilation_h == 1 && w.dilation_w == 1 &&
-           w.out_h > 0 && w.out_h == w.height && w.out_w == w.width &&
+    const tort_firmware_bytes *form = tort_firmware_bytes_of(target);
+    return form->planes && (form->widens || planes_of(p).three) && !target->banding && w.dilation_h == 1 &&
+           w.dilation_w == 1 && w.out_h > 0 && w.out_h == w.height && w.out_w == w.width &&
            (int64_t)w.kernel_h * w.kernel_w < TORT_FIRMWARE_LONGEST / 2 &&
            plane_bytes(p) <= (size_t)w.height * (size_t)w.width * (size_t)p->channels / 3 + ROOM;
 }
@@ -159,7 +160,7 @@ static tort_status prepare(tort_prepare *prepare) {
         status = tort_firmware_pack_filter(
             &f, group, depthwise ? place_of(form, p->channels, at) : at, w, tort_firmware_number(node, BIAS, m, 0),
             factor, head->x_zero - tort_firmware_flip(node->inputs[X].type), prepare->packed, prepare->error);
-        if (!status && depthwise && form->takes_uint8)
+        if (!status && (node->kernel->variant == PLANES || (depthwise && form->takes_uint8)))
             status = tort_firmware_unflip(&f, m, w, tort_firmware_flip(node->inputs[X].type), prepare->packed,
                                           prepare->error);
         if (node->kernel->variant == PLANES)

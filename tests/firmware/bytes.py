@@ -16,8 +16,8 @@ from onnx import TensorProto, helper, numpy_helper
 import run as firmware
 from run import boards
 
-TARGETS = ("generic", "cortex-m4", "cortex-m55")  # the three forms of the loops
-BOARDS = {"generic": ("riscv32", "cortex-a53"), "cortex-m4": ("cortex-m4", "cortex-m7"), "cortex-m55": ("cortex-m55",)}
+TARGETS = ("generic", "riscv32", "cortex-m4", "cortex-m55")  # the forms of the loops
+BOARDS = {"generic": ("cortex-a53",), "riscv32": ("riscv32",), "cortex-m4": ("cortex-m4", "cortex-m7"), "cortex-m55": ("cortex-m55",)}
 BUILDS = [("gcc", "-O2"), ("clang", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")]
 
 

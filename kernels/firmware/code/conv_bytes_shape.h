@@ -12,7 +12,7 @@ typedef struct tinyort_window_shape {
     int32_t channels, pixel, fill, flip;
 } tinyort_window_shape;
 
-/* direct, straight: see column_bytes.h, column_dsp.h; downwards: from the last pixel to the first, since y lies above
+/* direct, straight: see column_plain.h, column_dsp.h; downwards: from the last pixel to the first, since y lies above
  * x, which it may overlap. */
 typedef struct tinyort_conv_bytes_shape {
     tinyort_bytes_shape rows;

@@ -115,7 +115,13 @@ static uint32_t tinyort_word(const int8_t *from) {
       [s0] "=&r"(y0), [s1] "+r"(y1)                                                                                    \
     : [ws] "r"(taps)                                                                                                   \
     : "memory"
-#define TINYORT_NINE_TAPS(x0, x1, x2, taps, stride, y0, y1)                                                            \
+#define TINYORT_TAKE_TAPS(w)                                                                                           \
+    uint32_t taps[6];                                                                                                  \
+    for (int32_t i_ = 0; i_ < 6; i_ += 2, (w) += 4) {                                                                  \
+        taps[i_] = tinyort_even(tinyort_word(w));                                                                      \
+        taps[i_ + 1] = tinyort_odd(tinyort_word(w));                                                                   \
+    }
+#define TINYORT_NINE_TAPS(x0, x1, x2, stride, y0, y1)                                                                  \
     {                                                                                                                  \
         uint32_t a_, b_, u_, v_;                                                                                       \
         if ((stride) == 1)                                                                                             \
@@ -147,16 +153,18 @@ static uint32_t tinyort_word(const int8_t *from) {
         TINYORT_TAP(is_signed, w, (x) + (column), y0, y1, y2, y3)                                                      \
         TINYORT_TAP(is_signed, w, (x) + 2 * (column), y0, y1, y2, y3)                                                  \
     }
-#define TINYORT_ROW_OF_TWO(x, ab, bc, stride, y0, y1)                                                                  \
-    y0 += (x)[0] * tinyort_low(ab) + (x)[1] * tinyort_high(ab) + (x)[2] * tinyort_high(bc);                            \
-    (x) += (stride);                                                                                                   \
-    y1 += (x)[0] * tinyort_low(ab) + (x)[1] * tinyort_high(ab) + (x)[2] * tinyort_high(bc);                            \
-    (x) += (stride);
-#define TINYORT_NINE_TAPS(x0, x1, x2, taps, stride, y0, y1)                                                            \
+#define TINYORT_TAKE_TAPS(w)                                                                                           \
+    const int32_t a0_ = (w)[0], a1_ = (w)[1], a2_ = (w)[3], b0_ = (w)[4], b1_ = (w)[5], b2_ = (w)[7], c0_ = (w)[8],    \
+                  c1_ = (w)[9], c2_ = (w)[11];
+#define TINYORT_ROW_OF_TWO(x, a, b, c, stride, y0, y1)                                                                 \
+    y0 += (x)[0] * (a) + (x)[1] * (b) + (x)[2] * (c);                                                                  \
+    y1 += (x)[stride] * (a) + (x)[(stride) + 1] * (b) + (x)[(stride) + 2] * (c);                                       \
+    (x) += 2 * (stride);
+#define TINYORT_NINE_TAPS(x0, x1, x2, stride, y0, y1)                                                                  \
     y0 = y1;                                                                                                           \
-    TINYORT_ROW_OF_TWO(x0, (taps)[0], (taps)[1], stride, y0, y1)                                                       \
-    TINYORT_ROW_OF_TWO(x1, (taps)[2], (taps)[3], stride, y0, y1)                                                       \
-    TINYORT_ROW_OF_TWO(x2, (taps)[4], (taps)[5], stride, y0, y1)
+    TINYORT_ROW_OF_TWO(x0, a0_, a1_, a2_, stride, y0, y1)                                                              \
+    TINYORT_ROW_OF_TWO(x1, b0_, b1_, b2_, stride, y0, y1)                                                              \
+    TINYORT_ROW_OF_TWO(x2, c0_, c1_, c2_, stride, y0, y1)
 #endif /* __ARM_FEATURE_SIMD32 */
 
 /* Four channels of a pixel at x times their weights at w; advances w. */

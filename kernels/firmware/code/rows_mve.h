@@ -8,7 +8,7 @@
 #ifndef TORT_FIRMWARE_CODE_ROWS_MVE_H
 #define TORT_FIRMWARE_CODE_ROWS_MVE_H
 
-#include "kernels/firmware/code/column_bytes.h"
+#include "kernels/firmware/code/column_plain.h"
 #include "kernels/firmware/code/requantize.h"
 
 /* What tiles advance, zero point and flip of y, filters that are left, a multiple of 4; the columns, what follows their

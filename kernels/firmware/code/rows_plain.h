@@ -6,7 +6,7 @@
 #ifndef TORT_FIRMWARE_CODE_ROWS_PLAIN_H
 #define TORT_FIRMWARE_CODE_ROWS_PLAIN_H
 
-#include "kernels/firmware/code/column_bytes.h"
+#include "kernels/firmware/code/column_plain.h"
 #include "kernels/firmware/code/requantize.h"
 
 #if defined(__aarch64__)

@@ -1,7 +1,7 @@
-/* column_bytes.h - the column of an output of a convolution over bytes: its window, read where it is if it is one
+/* column_plain.h - the column of an output of a convolution over bytes: its window, read where it is if it is one
  * pixel, else gathered into `room`, which has two. */
-#ifndef TORT_FIRMWARE_CODE_COLUMN_BYTES_H
-#define TORT_FIRMWARE_CODE_COLUMN_BYTES_H
+#ifndef TORT_FIRMWARE_CODE_COLUMN_PLAIN_H
+#define TORT_FIRMWARE_CODE_COLUMN_PLAIN_H
 
 #include "kernels/firmware/code/window_bytes.h"
 
