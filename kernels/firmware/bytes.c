@@ -8,7 +8,8 @@
 const tort_firmware_bytes *tort_firmware_bytes_of(const tort_target *target) {
     if (target->instructions & TORT_FIRMWARE_MVE) return &tort_firmware_bytes_mve;
     if (target->instructions & TORT_FIRMWARE_DSP) return &tort_firmware_bytes_dsp;
-    return target->instructions & TORT_FIRMWARE_FMA ? &tort_firmware_bytes_fused : &tort_firmware_bytes_plain;
+    if (target->instructions & TORT_FIRMWARE_NEON) return &tort_firmware_bytes_neon;
+    return target->instructions & TORT_FIRMWARE_FMA ? &tort_firmware_bytes_scalar : &tort_firmware_bytes_plain;
 }
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
@@ -103,6 +104,13 @@ void tort_firmware_tell_product(const tort_call *call, const tort_firmware_filte
     tort_firmware_define(call, rows->wide, rows->flip || rows->x_flip, false);
 }
 
+/* Refuses filter m if its sums may leave 32 bits on the way. */
+static tort_status check_sums(int64_t m, double bound, float factor, tort_error *error) {
+    if (isfinite(factor) && bound < 0x1p31) return TORT_OK;
+    return tort_fail(error, TORT_E_MODEL, "filter %lld: its sums reach %.0f, firmware has 32 bits; factor %g",
+                     (long long)m, bound, (double)factor);
+}
+
 tort_status tort_firmware_pack_filter(const tort_firmware_filters *f, int64_t group, int64_t m, const int8_t *w,
                                       double bias, float factor, int32_t zero, void *packed, tort_error *error) {
     const int64_t at = group * f->padded + m;
@@ -112,9 +120,8 @@ tort_status tort_firmware_pack_filter(const tort_firmware_filters *f, int64_t gr
         magnitude += w[k] < 0 ? -w[k] : w[k];
     }
     const double folded = bias - (double)(zero * sum), bound = fabs(folded) + 128.0 * (double)magnitude;
-    if (!isfinite(factor) || bound >= 0x1p31)
-        return tort_fail(error, TORT_E_MODEL, "filter %lld: its sums reach %.0f, firmware has 32 bits; factor %g",
-                         (long long)m, bound, (double)factor);
+    const tort_status status = check_sums(m, bound, factor, error);
+    if (status) return status;
     ((int32_t *)(uintptr_t)tort_firmware_bias(packed))[at] = (int32_t)folded;
     ((float *)(uintptr_t)tort_firmware_factors(f, packed))[at] = factor;
     if (bound >= 0x1p24 || bound * (double)fabsf(factor) >= 0x1p21) ((tort_firmware_packed *)packed)->wide = 1;
@@ -124,14 +131,26 @@ tort_status tort_firmware_pack_filter(const tort_firmware_filters *f, int64_t gr
 void tort_firmware_store_filter(const tort_firmware_bytes *form, const tort_firmware_filters *f, int64_t m,
                                 const int8_t *w, int8_t *to) {
     const int64_t turn = form->turn ? form->turn : f->depth;
+    const int64_t padding = form->widens ? 0 : f->depth - f->length; /* behind the first bytes: see rows_mve.h */
     to += m / form->tile * form->tile * f->depth + m % form->tile * turn;
-    for (int64_t k = 0; k < f->length; k++) to[k / turn * form->tile * turn + k % turn] = w[k];
+    for (int64_t k = 0; k < f->length; k++) {
+        const int64_t place = k < turn - padding ? k : k + padding;
+        to[place / turn * form->tile * turn + place % turn] = w[k];
+    }
 }
 
-void tort_firmware_unflip(const tort_firmware_filters *f, int64_t m, const int8_t *w, int32_t flip, void *packed) {
-    int32_t sum = 0;
-    for (int64_t k = 0; k < f->length; k++) sum += w[k];
-    ((int32_t *)(uintptr_t)tort_firmware_bias(packed))[m] -= flip * sum;
+tort_status tort_firmware_unflip(const tort_firmware_filters *f, int64_t m, const int8_t *w, int32_t flip, void *packed,
+                                 tort_error *error) {
+    int32_t *bias = (int32_t *)(uintptr_t)tort_firmware_bias(packed) + m;
+    int64_t sum = *bias, magnitude = 0;
+    for (int64_t k = 0; k < f->length; k++) {
+        sum -= (int64_t)flip * w[k];
+        magnitude += w[k] < 0 ? -w[k] : w[k];
+    }
+    const double bound = fabs((double)sum) + (flip ? 255.0 : 128.0) * (double)magnitude;
+    const tort_status status = check_sums(m, bound, tort_firmware_factors(f, packed)[m], error);
+    if (!status) *bias = (int32_t)sum;
+    return status;
 }
 
 tinyort_bytes_shape tort_firmware_rows(const tort_firmware_bytes *form, const tort_firmware_filters *f, tort_type x,
@@ -140,6 +159,7 @@ tinyort_bytes_shape tort_firmware_rows(const tort_firmware_bytes *form, const to
     const int32_t flip = tort_firmware_flip(y), x_flip = tort_firmware_flip(x);
     return (tinyort_bytes_shape){
         .filters = (int32_t)f->filters,
+        .length = (int32_t)f->length,
         .depth = (int32_t)f->depth,
         .zero = head->y_zero - flip,
         .flip = flip,

@@ -26,14 +26,15 @@ typedef struct tort_firmware_bytes {
     void (*run_depthwise)(const tinyort_depthwise_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
                           const float *factors, void *room, void *y);
     void (*planes)(const tinyort_planes_dsp_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
-                   const float *factors, void *room, void *y); /* of a depthwise convolution; NULL: there is none */
+                   const float *factors, void *room, void *y); /* of a depthwise convolution; NULL: there is none;
+                                                                * if columns are not widened, only 3 x 3 */
     void (*dense)(const tinyort_dense_bytes_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
                   const float *factors, void *room, void *y);
     const tort_firmware_floats *floats;
 } tort_firmware_bytes;
 
-extern const tort_firmware_bytes tort_firmware_bytes_plain, tort_firmware_bytes_fused, tort_firmware_bytes_dsp,
-    tort_firmware_bytes_mve;
+extern const tort_firmware_bytes tort_firmware_bytes_plain, tort_firmware_bytes_neon, tort_firmware_bytes_scalar,
+    tort_firmware_bytes_dsp, tort_firmware_bytes_mve;
 /* The form for a target. Kernels get it as their device, too. */
 const tort_firmware_bytes *tort_firmware_bytes_of(const tort_target *target);
 
@@ -94,9 +95,10 @@ tort_status tort_firmware_pack_filter(const tort_firmware_filters *f, int64_t gr
 /* Stores the weights of filter m of a group as the loops of columns read them: bytes of a tile of filters in turns. */
 void tort_firmware_store_filter(const tort_firmware_bytes *form, const tort_firmware_filters *f, int64_t m,
                                 const int8_t *w, int8_t *to);
-/* Makes the bias of filter m that of a loop which takes bytes of uint8 as they are, not less 128. flip: 128 for uint8,
- * else 0. */
-void tort_firmware_unflip(const tort_firmware_filters *f, int64_t m, const int8_t *w, int32_t flip, void *packed);
+/* Makes the bias of filter m that of a loop which takes bytes of uint8 as they are, not less 128: on the way, sums go
+ * further. flip: 128 for uint8, else 0. */
+tort_status tort_firmware_unflip(const tort_firmware_filters *f, int64_t m, const int8_t *w, int32_t flip, void *packed,
+                                 tort_error *error);
 
 /* The part of a shape that all products of bytes share. x, y: types. */
 tinyort_bytes_shape tort_firmware_rows(const tort_firmware_bytes *form, const tort_firmware_filters *f, tort_type x,

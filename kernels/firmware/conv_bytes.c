@@ -29,8 +29,9 @@ static size_t plane_bytes(const tort_conv_params *p) {
 static bool takes_planes(const tort_target *target, const tort_conv_params *p) {
     enum { ROOM = 512 };
     const tinyort_sliding w = tort_firmware_window_of(&p->window);
-    return tort_firmware_bytes_of(target)->planes && !target->banding && w.dilation_h == 1 && w.dilation_w == 1 &&
-           w.out_h > 0 && w.out_h == w.height && w.out_w == w.width &&
+    const tort_firmware_bytes *form = tort_firmware_bytes_of(target);
+    return form->planes && (form->widens || planes_of(p).three) && !target->banding && w.dilation_h == 1 &&
+           w.dilation_w == 1 && w.out_h > 0 && w.out_h == w.height && w.out_w == w.width &&
            (int64_t)w.kernel_h * w.kernel_w < TORT_FIRMWARE_LONGEST / 2 &&
            plane_bytes(p) <= (size_t)w.height * (size_t)w.width * (size_t)p->channels / 3 + ROOM;
 }
@@ -153,8 +154,9 @@ static tort_status prepare(tort_prepare *prepare) {
         status = tort_firmware_pack_filter(
             &f, group, depthwise ? place_of(form, p->channels, at) : at, w, tort_firmware_number(node, BIAS, m, 0),
             factor, head->x_zero - tort_firmware_flip(node->inputs[X].type), prepare->packed, prepare->error);
-        if (depthwise && form->takes_uint8)
-            tort_firmware_unflip(&f, m, w, tort_firmware_flip(node->inputs[X].type), prepare->packed);
+        if (!status && (node->kernel->variant == PLANES || (depthwise && form->takes_uint8)))
+            status = tort_firmware_unflip(&f, m, w, tort_firmware_flip(node->inputs[X].type), prepare->packed,
+                                          prepare->error);
         if (node->kernel->variant == PLANES)
             store_rows(p, w, packed + at * f.depth);
         else
@@ -185,11 +187,12 @@ static tinyort_conv_bytes_shape product_of(const tort_firmware_bytes *form, cons
         .window = window_of(p, p->channels / p->group, zero, form->widens ? 0 : tort_firmware_flip(x)),
         .batch = (int32_t)p->batch,
         .groups = (int32_t)p->group,
-        .widened = form->widens,
+        .straight = p->channels / p->group % 4 == 0,
         .padded = (int32_t)f->padded};
     const bool inside =
         w.top == 0 && w.left == 0 && (w.out_h - 1) * w.stride_h < w.height && (w.out_w - 1) * w.stride_w < w.width;
-    s.direct = inside && w.kernel_h == 1 && w.kernel_w == 1 && f->depth == f->length && !s.window.flip;
+    s.direct =
+        inside && w.kernel_h == 1 && w.kernel_w == 1 && !s.window.flip && (!form->widens || f->depth == f->length);
     return s;
 }
 
@@ -266,7 +269,7 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     const tort_firmware_bytes *form = tort_firmware_bytes_of(target);
     const tort_firmware_filters f = filters_of(form, node->kernel->variant, p);
     (void)error;
-    *scratch = (size_t)(f.depth * (form->widens ? 5 : 2));
+    *scratch = (size_t)(f.depth * (!form->widens ? 2 : p->channels / p->group % 4 ? 5 : 4));
     if (node->kernel->variant == DEPTHWISE) *scratch = (size_t)(f.length * p->channels);
     if (node->kernel->variant == PLANES) *scratch = plane_bytes(p);
     return TORT_OK;

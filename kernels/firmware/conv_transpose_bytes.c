@@ -133,21 +133,21 @@ static tort_status run(const tort_call *call) {
     const int32_t x_flip = tort_firmware_flip(x->type);
     const size_t all = (size_t)(f.groups * f.padded), biases = sizeof *head, factors = biases + all * sizeof(int32_t);
     const tinyort_conv_transpose_bytes_shape s = {
-        .rows = tort_firmware_rows(form, &f, x->type, y->type, call->packed),
-        .window = {.at = tort_firmware_window_of(&p->window),
-                   .channels = (int32_t)(p->channels / p->group),
-                   .pixel = (int32_t)p->channels,
-                   .fill = tort_firmware_word((uint8_t)(head->x_zero ^ (form->widens ? 0 : x_flip))),
-                   .flip = form->widens ? 0 : tort_firmware_word((uint8_t)x_flip)},
-        .batch = (int32_t)p->batch,
-        .groups = (int32_t)p->group,
-        .widened = form->widens,
-        .padded = (int32_t)f.padded,
+        .conv = {.rows = tort_firmware_rows(form, &f, x->type, y->type, call->packed),
+                 .window = {.at = tort_firmware_window_of(&p->window),
+                            .channels = (int32_t)(p->channels / p->group),
+                            .pixel = (int32_t)p->channels,
+                            .fill = tort_firmware_word((uint8_t)(head->x_zero ^ (form->widens ? 0 : x_flip))),
+                            .flip = form->widens ? 0 : tort_firmware_word((uint8_t)x_flip)},
+                 .batch = (int32_t)p->batch,
+                 .groups = (int32_t)p->group,
+                 .straight = p->channels / p->group % 4 == 0,
+                 .padded = (int32_t)f.padded},
         .multiple = form->depth};
     tort_firmware_array(call, 0, TORT_INT32, biases, all);
     tort_firmware_array(call, 1, TORT_FLOAT, factors, all);
     tort_firmware_array(call, 2, TORT_INT8, factors + all * sizeof(float), weights_before(form, p, phases_of(p)));
-    tort_firmware_define(call, s.rows.wide, s.rows.flip || s.rows.x_flip, false);
+    tort_firmware_define(call, s.conv.rows.wide, s.conv.rows.flip || s.conv.rows.x_flip, false);
     return TORT_FIRMWARE_CALL_FORM(call, form->rows, "tinyort_conv_transpose_bytes", form->conv_transpose, &s, x->data,
                                    tort_firmware_weights(&f, call->packed), tort_firmware_bias(call->packed),
                                    tort_firmware_factors(&f, call->packed), call->scratch, y->data);

@@ -139,8 +139,7 @@ static tort_status run(const tort_call *call) {
     const tort_firmware_filters f = filters_of(form, call->kernel->variant, call->params);
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     const tinyort_dense_bytes_shape shape = {.rows = tort_firmware_rows(form, &f, x->type, y->type, call->packed),
-                                             .count = (int32_t)p.count,
-                                             .length = (int32_t)p.length};
+                                             .count = (int32_t)p.count};
     tort_firmware_tell_product(call, &f, &shape.rows);
     return TORT_FIRMWARE_CALL_FORM(call, form->dense_rows, "tinyort_dense_bytes", form->dense, &shape, x->data,
                                    tort_firmware_weights(&f, call->packed), tort_firmware_bias(call->packed),

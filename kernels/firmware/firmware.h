@@ -17,7 +17,8 @@
 enum {
     TORT_FIRMWARE_DSP = 1u << 0, /* SMLAD and its like, of Armv7E-M and Armv8-M */
     TORT_FIRMWARE_MVE = 1u << 1, /* vectors of Armv8.1-M */
-    TORT_FIRMWARE_FMA = 1u << 2  /* a multiply-add of floats that rounds once */
+    TORT_FIRMWARE_FMA = 1u << 2, /* a multiply-add of floats that rounds once */
+    TORT_FIRMWARE_NEON = 1u << 3 /* vectors of AArch64 */
 };
 
 /* Tables of rows. */

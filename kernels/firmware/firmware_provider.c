@@ -52,7 +52,7 @@ static const struct {
     {"cortex-m7", "C99 for Cortex-M7", TORT_FIRMWARE_DSP | TORT_FIRMWARE_FMA},
     {"cortex-m33", "C99 for Cortex-M33", TORT_FIRMWARE_DSP | TORT_FIRMWARE_FMA},
     {"cortex-m55", "C99 for Cortex-M55", TORT_FIRMWARE_DSP | TORT_FIRMWARE_MVE | TORT_FIRMWARE_FMA},
-    {"cortex-a53", "C99 for Cortex-A53", TORT_FIRMWARE_FMA},
+    {"cortex-a53", "C99 for Cortex-A53", TORT_FIRMWARE_NEON | TORT_FIRMWARE_FMA},
     {"riscv32", "C99 for RV32IMAFC", TORT_FIRMWARE_FMA},
 };
 enum { COUNT = sizeof targets / sizeof *targets };

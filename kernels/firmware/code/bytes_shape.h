@@ -14,14 +14,22 @@
 #define tinyort_flips(flip) 0
 #endif /* TINYORT_UINT8 */
 
-/* zero, flip: the zero point of y, less flip, which is 128 for uint8 and else 0; wide: see requantize.h. */
+/* Of a function that is not to be inlined: its frame would make that of its caller larger, while others run. */
+#if defined(__GNUC__)
+#define TINYORT_OWN_FRAME __attribute__((noinline))
+#else
+#define TINYORT_OWN_FRAME
+#endif /* __GNUC__ */
+
+/* length, depth: weights of a filter, without what fills them up and with it; zero, flip: the zero point of y, less
+ * flip, which is 128 for uint8 and else 0; wide: see requantize.h. */
 typedef struct tinyort_bytes_shape {
-    int32_t filters, depth, zero, flip, x_flip, wide;
+    int32_t filters, length, depth, zero, flip, x_flip, wide;
 } tinyort_bytes_shape;
 
 typedef struct tinyort_dense_bytes_shape {
     tinyort_bytes_shape rows;
-    int32_t count, length; /* rows of `length` bytes */
+    int32_t count; /* rows of rows.length bytes */
 } tinyort_dense_bytes_shape;
 
 /* before, now: pixels in the bands of an image that came before this one, and in this one. */

@@ -12,18 +12,18 @@ typedef struct tinyort_window_shape {
     int32_t channels, pixel, fill, flip;
 } tinyort_window_shape;
 
-/* downwards: from the last pixel to the first, since y lies above x, which it may overlap. */
+/* direct, straight: see column_plain.h, column_dsp.h; downwards: from the last pixel to the first, since y lies above
+ * x, which it may overlap. */
 typedef struct tinyort_conv_bytes_shape {
     tinyort_bytes_shape rows;
     tinyort_window_shape window;
-    int32_t batch, groups, direct, widened, padded, downwards;
+    int32_t batch, groups, direct, straight, padded, downwards;
 } tinyort_conv_bytes_shape;
 
-/* multiple: of the length of a column. */
+/* conv: of all phases; multiple: of the length of a column. */
 typedef struct tinyort_conv_transpose_bytes_shape {
-    tinyort_bytes_shape rows;
-    tinyort_window_shape window;
-    int32_t batch, groups, widened, padded, multiple;
+    tinyort_conv_bytes_shape conv;
+    int32_t multiple;
 } tinyort_conv_transpose_bytes_shape;
 
 typedef struct tinyort_depthwise_shape {

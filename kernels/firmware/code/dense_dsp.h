@@ -8,10 +8,11 @@
 #include "kernels/firmware/code/lanes.h"
 #include "kernels/firmware/code/requantize.h"
 
-static void tinyort_dense_row(const tinyort_bytes_shape *s, const int8_t *x, int32_t length, const int8_t *w,
-                              const int32_t *bias, const float *factors, void *room, int8_t *y) {
+static void tinyort_dense_row(const tinyort_bytes_shape *s, const int8_t *x, const int8_t *w, const int32_t *bias,
+                              const float *factors, void *room, int8_t *y) {
     const tinyort_bytes_shape own = *s;
     const uint32_t flip = (uint32_t)s->x_flip;
+    const int32_t length = s->length;
     (void)flip;
     uint32_t *wide = (uint32_t *)room;
     for (int32_t k = 0; k < length; k += 4) {

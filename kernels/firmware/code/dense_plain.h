@@ -9,10 +9,10 @@
 #include <arm_neon.h>
 #endif /* __aarch64__ */
 
-static void tinyort_dense_row(const tinyort_bytes_shape *s, const int8_t *x, int32_t length, const int8_t *w,
-                              const int32_t *bias, const float *factors, void *room, int8_t *y) {
+static void tinyort_dense_row(const tinyort_bytes_shape *s, const int8_t *x, const int8_t *w, const int32_t *bias,
+                              const float *factors, void *room, int8_t *y) {
     const tinyort_bytes_shape own = *s;
-    const int32_t depth = own.depth, flip = s->x_flip;
+    const int32_t depth = own.depth, length = own.length, flip = s->x_flip;
     (void)room, (void)flip;
     for (int32_t m = 0; m < own.filters; m += 4, w += 4 * depth) {
         int32_t y0 = bias[m], y1 = bias[m + 1], y2 = bias[m + 2], y3 = bias[m + 3], k = 0;

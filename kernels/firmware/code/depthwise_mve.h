@@ -18,7 +18,7 @@
 static int16x8_t tinyort_narrow(int32x4_t low, int32x4_t high, const float *factors, int32_t zero) {
     const int32x4_t bottom = vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(low), vldrwq_f32(factors)));
     const int32x4_t top = vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(high), vldrwq_f32(factors + 4)));
-    return vqaddq_n_s16(vqmovntq_s32(vqmovnbq_s32(vdupq_n_s16(0), bottom), top), (int16_t)zero);
+    return vqaddq_n_s16(vqmovntq_s32(vqmovnbq_s32(vuninitializedq_s16(), bottom), top), (int16_t)zero);
 }
 
 /* Up to sixteen channels, or eight; `whole`, which callers know: all of them. */
@@ -43,7 +43,7 @@ static inline void tinyort_depthwise_sixteen(const tinyort_depthwise_shape *s, c
     }
     const int16x8_t even = tinyort_narrow(y0, y1, factors, s->rows.zero);
     const int16x8_t odd = tinyort_narrow(y2, y3, factors + 8, s->rows.zero);
-    int8x16_t bytes = vqmovntq_s16(vqmovnbq_s16(vdupq_n_s8(0), even), odd);
+    int8x16_t bytes = vqmovntq_s16(vqmovnbq_s16(vuninitializedq_s8(), even), odd);
     if (tinyort_flips(s->rows.flip)) bytes = veorq_s8(bytes, vdupq_n_s8(-128));
     if (whole)
         vstrbq_s8(y, bytes);

@@ -67,42 +67,6 @@ static uint32_t tinyort_word(const int8_t *from) {
                 : [xs] "r"(x), [col] "r"(column)                                                                       \
                 : "memory");                                                                                           \
     }
-/* Four bytes of two filters at w times those of two columns at x: 16 products by 15 instructions. */
-#define TINYORT_STEP_OF_TWO                                                                                            \
-    "ldrd %[u], %[v], [%[ws]], #8\n\t"                                                                                 \
-    "ldrd %[p], %[q], [%[xs]], #8\n\t"                                                                                 \
-    "sxtb16 %[a], %[u]\n\t"                                                                                            \
-    "smlad %[s0], %[p], %[a], %[s0]\n\t"                                                                               \
-    "smlad %[t0], %[q], %[a], %[t0]\n\t"                                                                               \
-    "sxtb16 %[a], %[v]\n\t"                                                                                            \
-    "smlad %[s1], %[p], %[a], %[s1]\n\t"                                                                               \
-    "smlad %[t1], %[q], %[a], %[t1]\n\t"                                                                               \
-    "ldrd %[p], %[q], [%[xs]], #8\n\t"                                                                                 \
-    "sxtb16 %[a], %[u], ror #8\n\t"                                                                                    \
-    "smlad %[s0], %[p], %[a], %[s0]\n\t"                                                                               \
-    "smlad %[t0], %[q], %[a], %[t0]\n\t"                                                                               \
-    "sxtb16 %[a], %[v], ror #8\n\t"                                                                                    \
-    "smlad %[s1], %[p], %[a], %[s1]\n\t"                                                                               \
-    "smlad %[t1], %[q], %[a], %[t1]\n\t"
-/* Up to `end`; `fast`: ahead of w by the largest multiple of 32 before that. Advances w and x. */
-#define TINYORT_TWO_BY_TWO(fast, end, w, x, y0, y1, z0, z1)                                                            \
-    {                                                                                                                  \
-        uint32_t u_, v_, p_, q_, a_;                                                                                   \
-        __asm__("cmp %[ws], %[near]\n\t"                                                                               \
-                "beq 2f\n"                                                                                             \
-                "1:\t" TINYORT_STEP_OF_TWO TINYORT_STEP_OF_TWO TINYORT_STEP_OF_TWO TINYORT_STEP_OF_TWO                 \
-                "cmp %[ws], %[near]\n\t"                                                                               \
-                "bne 1b\n"                                                                                             \
-                "2:\tcmp %[ws], %[stop]\n\t"                                                                           \
-                "beq 4f\n"                                                                                             \
-                "3:\t" TINYORT_STEP_OF_TWO "cmp %[ws], %[stop]\n\t"                                                    \
-                "bne 3b\n"                                                                                             \
-                "4:"                                                                                                   \
-                : [u] "=&r"(u_), [v] "=&r"(v_), [p] "=&r"(p_), [q] "=&r"(q_), [a] "=&r"(a_), [ws] "+r"(w),             \
-                  [xs] "+r"(x), [s0] "+r"(y0), [s1] "+r"(y1), [t0] "+r"(z0), [t1] "+r"(z1)                             \
-                : [near] "r"(fast), [stop] "r"(end)                                                                    \
-                : "cc", "memory");                                                                                     \
-    }
 /* Four bytes of four filters at w times those of one column at x; advances both. */
 #define TINYORT_ONE_BY_FOUR(w, x, y0, y1, y2, y3)                                                                      \
     {                                                                                                                  \
@@ -151,7 +115,13 @@ static uint32_t tinyort_word(const int8_t *from) {
       [s0] "=&r"(y0), [s1] "+r"(y1)                                                                                    \
     : [ws] "r"(taps)                                                                                                   \
     : "memory"
-#define TINYORT_NINE_TAPS(x0, x1, x2, taps, stride, y0, y1)                                                            \
+#define TINYORT_TAKE_TAPS(w)                                                                                           \
+    uint32_t taps[6];                                                                                                  \
+    for (int32_t i_ = 0; i_ < 6; i_ += 2, (w) += 4) {                                                                  \
+        taps[i_] = tinyort_even(tinyort_word(w));                                                                      \
+        taps[i_ + 1] = tinyort_odd(tinyort_word(w));                                                                   \
+    }
+#define TINYORT_NINE_TAPS(x0, x1, x2, stride, y0, y1)                                                                  \
     {                                                                                                                  \
         uint32_t a_, b_, u_, v_;                                                                                       \
         if ((stride) == 1)                                                                                             \
@@ -166,18 +136,6 @@ static uint32_t tinyort_word(const int8_t *from) {
                                 TINYORT_TAPS_OPERANDS(x0, x1, x2, taps, y0, y1));                                      \
     }
 #else
-#define TINYORT_TWO_BY_TWO(fast, end, w, x, y0, y1, z0, z1)                                                            \
-    for (; (w) != (end); (w) += 8, (x) += 4) {                                                                         \
-        const uint32_t u_ = tinyort_word(w), v_ = tinyort_word((w) + 4);                                               \
-        y0 = tinyort_multiply_pairs((x)[0], tinyort_even(u_), y0);                                                     \
-        z0 = tinyort_multiply_pairs((x)[1], tinyort_even(u_), z0);                                                     \
-        y1 = tinyort_multiply_pairs((x)[0], tinyort_even(v_), y1);                                                     \
-        z1 = tinyort_multiply_pairs((x)[1], tinyort_even(v_), z1);                                                     \
-        y0 = tinyort_multiply_pairs((x)[2], tinyort_odd(u_), y0);                                                      \
-        z0 = tinyort_multiply_pairs((x)[3], tinyort_odd(u_), z0);                                                      \
-        y1 = tinyort_multiply_pairs((x)[2], tinyort_odd(v_), y1);                                                      \
-        z1 = tinyort_multiply_pairs((x)[3], tinyort_odd(v_), z1);                                                      \
-    }
 #define TINYORT_ONE_BY_FOUR(w, x, y0, y1, y2, y3)                                                                      \
     {                                                                                                                  \
         const uint32_t u_ = tinyort_word(w), v_ = tinyort_word((w) + 4), p_ = tinyort_word((w) + 8),                   \
@@ -195,16 +153,18 @@ static uint32_t tinyort_word(const int8_t *from) {
         TINYORT_TAP(is_signed, w, (x) + (column), y0, y1, y2, y3)                                                      \
         TINYORT_TAP(is_signed, w, (x) + 2 * (column), y0, y1, y2, y3)                                                  \
     }
-#define TINYORT_ROW_OF_TWO(x, ab, bc, stride, y0, y1)                                                                  \
-    y0 += (x)[0] * tinyort_low(ab) + (x)[1] * tinyort_high(ab) + (x)[2] * tinyort_high(bc);                            \
-    (x) += (stride);                                                                                                   \
-    y1 += (x)[0] * tinyort_low(ab) + (x)[1] * tinyort_high(ab) + (x)[2] * tinyort_high(bc);                            \
-    (x) += (stride);
-#define TINYORT_NINE_TAPS(x0, x1, x2, taps, stride, y0, y1)                                                            \
+#define TINYORT_TAKE_TAPS(w)                                                                                           \
+    const int32_t a0_ = (w)[0], a1_ = (w)[1], a2_ = (w)[3], b0_ = (w)[4], b1_ = (w)[5], b2_ = (w)[7], c0_ = (w)[8],    \
+                  c1_ = (w)[9], c2_ = (w)[11];
+#define TINYORT_ROW_OF_TWO(x, a, b, c, stride, y0, y1)                                                                 \
+    y0 += (x)[0] * (a) + (x)[1] * (b) + (x)[2] * (c);                                                                  \
+    y1 += (x)[stride] * (a) + (x)[(stride) + 1] * (b) + (x)[(stride) + 2] * (c);                                       \
+    (x) += 2 * (stride);
+#define TINYORT_NINE_TAPS(x0, x1, x2, stride, y0, y1)                                                                  \
     y0 = y1;                                                                                                           \
-    TINYORT_ROW_OF_TWO(x0, (taps)[0], (taps)[1], stride, y0, y1)                                                       \
-    TINYORT_ROW_OF_TWO(x1, (taps)[2], (taps)[3], stride, y0, y1)                                                       \
-    TINYORT_ROW_OF_TWO(x2, (taps)[4], (taps)[5], stride, y0, y1)
+    TINYORT_ROW_OF_TWO(x0, a0_, a1_, a2_, stride, y0, y1)                                                              \
+    TINYORT_ROW_OF_TWO(x1, b0_, b1_, b2_, stride, y0, y1)                                                              \
+    TINYORT_ROW_OF_TWO(x2, c0_, c1_, c2_, stride, y0, y1)
 #endif /* __ARM_FEATURE_SIMD32 */
 
 /* Four channels of a pixel at x times their weights at w; advances w. */

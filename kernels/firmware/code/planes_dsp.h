@@ -4,7 +4,8 @@
  * The channel is copied with its padding into `room`, as numbers of 16 bits, so that SMLAD multiplies two taps at a
  * time; bytes of uint8 as they are. w has `taps` weights for each row of a filter, zeros behind the last; four
  * neighbours (a, b, c, d) in the order (a, c, b, d), so that SXTB16 gives (a, b) and (c, d). Rows of a kernel of 3 x 3
- * are (a, b, b, c), for steps of 1 and 2. */
+ * are (a, b, b, c), for steps of 1 and 2. A processor without vectors takes planes for these: weights and pixels of two
+ * outputs stay in its registers. */
 #ifndef TORT_FIRMWARE_CODE_PLANES_DSP_H
 #define TORT_FIRMWARE_CODE_PLANES_DSP_H
 
@@ -80,17 +81,13 @@ static inline void tinyort_three_by_three(const tinyort_planes_dsp_shape *s, con
     const tinyort_bytes_shape own = s->rows;
     const int32_t pitch = p->pitch, pixel = own.filters;
     const int16_t *line = p->from;
-    uint32_t taps[6];
-    for (int32_t i = 0; i < 6; i += 2, w += 4) {
-        taps[i] = tinyort_even(tinyort_word(w));
-        taps[i + 1] = tinyort_odd(tinyort_word(w));
-    }
+    TINYORT_TAKE_TAPS(w)
     for (int32_t row = s->window.at.out_h; row > 0; row--, line += s->window.at.stride_h * pitch) {
         const int16_t *x0 = line, *x1 = x0 + pitch, *x2 = x1 + pitch;
         int8_t *to = y;
         for (int32_t left = s->window.at.out_w; left > 0; left -= 2, to += 2 * pixel) {
             int32_t y0, y1 = bias;
-            TINYORT_NINE_TAPS(x0, x1, x2, taps, stride, y0, y1)
+            TINYORT_NINE_TAPS(x0, x1, x2, stride, y0, y1)
             if (left > 1)
                 tinyort_requantize_two(&own, y0, y1, factor, factor, to, to + pixel);
             else

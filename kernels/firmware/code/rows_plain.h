@@ -1,21 +1,17 @@
 /* rows_plain.h - the products of two columns of bytes with all filters, for any processor.
  *
- * tinyort_column gives a column as it is. tinyort_rows takes filters in pairs; two columns share each load of a weight.
+ * Filters are taken in pairs; two columns share each load of a weight.
  * Sums are scalars, as compilers spill arrays of them; with NEON, eight products are added up in pairs (SMULL, SADALP),
  * which is exact, as all sums of bytes are. */
 #ifndef TORT_FIRMWARE_CODE_ROWS_PLAIN_H
 #define TORT_FIRMWARE_CODE_ROWS_PLAIN_H
 
+#include "kernels/firmware/code/column_plain.h"
 #include "kernels/firmware/code/requantize.h"
 
 #if defined(__aarch64__)
 #include <arm_neon.h>
 #endif /* __aarch64__ */
-
-static const void *tinyort_column(const tinyort_bytes_shape *s, const int8_t *from, void *room, int32_t column) {
-    (void)s, (void)room, (void)column;
-    return from;
-}
 
 /* The four products of two bytes of columns and two weights. */
 #define tinyort_add_four(p, q, u, v) (y0 += (p) * (u), y1 += (p) * (v), z0 += (q) * (u), z1 += (q) * (v))

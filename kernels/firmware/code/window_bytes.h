@@ -4,26 +4,31 @@
 #define TORT_FIRMWARE_CODE_WINDOW_BYTES_H
 
 #include "kernels/firmware/code/conv_bytes_shape.h"
-#include "kernels/firmware/code/vector.h"
 
 #include <string.h>
+
+#if defined(__ARM_FEATURE_MVE) && defined(__GNUC__)
+/* Stores q0, which `vector` may load, in each vector of `count` bytes at `to`; of the last one, those that there are.
+ */
+#define TINYORT_EACH_VECTOR(before, vector, ...)                                                                       \
+    __asm__ volatile(before "wlstp.8 lr, %[count], 2f\n"                                                               \
+                            "1:\t" vector "vstrb.8 q0, [%[to]], #16\n\t"                                               \
+                            "letp lr, 1b\n"                                                                            \
+                            "2:"                                                                                       \
+                     : [to] "+r"(to), __VA_ARGS__                                                                      \
+                     : "lr", "q0", "q1", "memory");
+#endif /* __ARM_FEATURE_MVE */
 
 /* Copies `count` bytes, by vectors or words. */
 static void tinyort_copy_bytes(int8_t *to, const int8_t *from, int32_t count, uint32_t flip) {
     (void)flip;
-#if defined(__ARM_FEATURE_MVE)
-    int8x16_t bytes;
-    for (; count >= 16; count -= 16, from += 16, to += 16) {
-        bytes = vldrbq_s8(from);
-        if (tinyort_flips(flip)) bytes = veorq_s8(bytes, vdupq_n_s8(-128));
-        vstrbq_s8(to, bytes);
-    }
-    if (count > 0) {
-        const mve_pred16_t lanes = vctp8q((uint32_t)count); /* those that there are */
-        bytes = vldrbq_z_s8(from, lanes);
-        if (tinyort_flips(flip)) bytes = veorq_s8(bytes, vdupq_n_s8(-128));
-        vstrbq_p_s8(to, bytes, lanes);
-    }
+#if defined(__ARM_FEATURE_MVE) && defined(__GNUC__)
+#if defined(TINYORT_UINT8)
+    TINYORT_EACH_VECTOR("vdup.8 q1, %[flip]\n\t", "vldrb.8 q0, [%[from]], #16\n\tveor q0, q0, q1\n\t", [from] "+r"(from)
+                        : [count] "r"(count), [flip] "r"(flip))
+#else
+    TINYORT_EACH_VECTOR("", "vldrb.8 q0, [%[from]], #16\n\t", [from] "+r"(from) : [count] "r"(count))
+#endif /* TINYORT_UINT8 */
 #else
     uint32_t word;
     for (; count >= 4; count -= 4, from += 4, to += 4) {
@@ -36,17 +41,16 @@ static void tinyort_copy_bytes(int8_t *to, const int8_t *from, int32_t count, ui
 }
 
 static void tinyort_fill_bytes(int8_t *to, uint32_t word, int32_t count) {
-#if defined(__ARM_FEATURE_MVE)
-    for (; count >= 16; count -= 16, to += 16) vstrbq_s8(to, vdupq_n_s8((int8_t)(word & 0xff)));
-    if (count > 0) vstrbq_p_s8(to, vdupq_n_s8((int8_t)(word & 0xff)), vctp8q((uint32_t)count));
+#if defined(__ARM_FEATURE_MVE) && defined(__GNUC__)
+    TINYORT_EACH_VECTOR("vdup.8 q0, %[word]\n\t", "", [word] "+r"(word) : [count] "r"(count))
 #else
     for (; count >= 4; count -= 4, to += 4) memcpy(to, &word, sizeof word);
     for (; count > 0; count--) *to++ = (int8_t)(word & 0xff);
 #endif /* __ARM_FEATURE_MVE */
 }
 
-static void tinyort_window(const tinyort_window_shape *s, const int8_t *image, int32_t out_h, int32_t out_w,
-                           int8_t *to) {
+TINYORT_OWN_FRAME static void tinyort_window(const tinyort_window_shape *s, const int8_t *image, int32_t out_h,
+                                             int32_t out_w, int8_t *to) {
     const int32_t first = out_w * s->at.stride_w - s->at.left, n = s->channels, all = n * s->at.kernel_w;
     const int32_t near = s->at.dilation_w == 1 && n == s->pixel; /* a row of the window is one piece of memory */
     const uint32_t fill = (uint32_t)s->fill, flip = (uint32_t)s->flip;
