@@ -8,6 +8,7 @@
 const tort_firmware_bytes *tort_firmware_bytes_of(const tort_target *target) {
     if (target->instructions & TORT_FIRMWARE_MVE) return &tort_firmware_bytes_mve;
     if (target->instructions & TORT_FIRMWARE_DSP) return &tort_firmware_bytes_dsp;
+    if (target->instructions & TORT_FIRMWARE_WHOLE) return &tort_firmware_bytes_whole;
     if (target->instructions & TORT_FIRMWARE_NEON) return &tort_firmware_bytes_neon;
     return target->instructions & TORT_FIRMWARE_FMA ? &tort_firmware_bytes_scalar : &tort_firmware_bytes_plain;
 }

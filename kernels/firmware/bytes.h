@@ -17,6 +17,7 @@ typedef struct tort_firmware_bytes {
     bool widens;   /* columns are widened, with the flip of uint8, into scratch */
     const char *rows, *pixels, *dense_rows; /* the headers of its part of the loops, of depthwise ones and dense ones */
     bool interleaved;  /* of a depthwise convolution: biases and factors are as depthwise_mve.h has them */
+    bool whole;        /* headers that compute without floats are printed, which have the same results */
     bool takes_uint8;  /* a depthwise convolution takes bytes of uint8 as they are */
     int32_t depthwise; /* weights are padded to a multiple of so many channels; 1: taps lie beside those of all */
     void (*conv)(const tinyort_conv_bytes_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
@@ -33,8 +34,8 @@ typedef struct tort_firmware_bytes {
     const tort_firmware_floats *floats;
 } tort_firmware_bytes;
 
-extern const tort_firmware_bytes tort_firmware_bytes_plain, tort_firmware_bytes_neon, tort_firmware_bytes_scalar,
-    tort_firmware_bytes_dsp, tort_firmware_bytes_mve;
+extern const tort_firmware_bytes tort_firmware_bytes_plain, tort_firmware_bytes_whole, tort_firmware_bytes_neon,
+    tort_firmware_bytes_scalar, tort_firmware_bytes_dsp, tort_firmware_bytes_mve;
 /* The form for a target. Kernels get it as their device, too. */
 const tort_firmware_bytes *tort_firmware_bytes_of(const tort_target *target);
 

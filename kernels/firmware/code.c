@@ -66,28 +66,37 @@ static tort_status add_text(tort_emit *emit, const char *text) {
     return TORT_OK;
 }
 
-static tort_status add_header(tort_emit *emit, size_t header) {
+static tort_status add_header(tort_emit *emit, size_t header, bool whole) {
     tort_status status = TORT_OK;
     for (size_t i = 0; !status && headers[header].includes[i]; i++)
-        status = tort_firmware_need(emit, headers[header].includes[i]);
+        status = tort_firmware_need(emit, headers[header].includes[i], whole);
     return status ? status : add_text(emit, headers[header].text);
 }
 
 /* A function of functions.h comes after the headers and the functions that it calls. */
-static tort_status add_function(tort_emit *emit, size_t function) {
+static tort_status add_function(tort_emit *emit, size_t function, bool whole) {
     const char *text = functions[function].text;
     tort_status status = TORT_OK;
     for (size_t i = 0; !status && i < HEADERS; i++)
-        if (calls(text, headers[i].name)) status = add_header(emit, i);
+        if (calls(text, headers[i].name)) status = add_header(emit, i, whole);
     for (size_t i = 0; !status && i < function; i++)
-        if (functions[i].text && calls(text, functions[i].name)) status = add_function(emit, i);
+        if (functions[i].text && calls(text, functions[i].name)) status = add_function(emit, i, whole);
     return status ? status : add_text(emit, text);
 }
 
-tort_status tort_firmware_need(tort_emit *emit, const char *name) {
+/* True if the header has the name, and "_whole" behind it if asked for. */
+static bool is_header(size_t header, const char *name, bool whole) {
+    const size_t length = strlen(name);
+    return !strncmp(headers[header].name, name, length) &&
+           !strcmp(headers[header].name + length, whole ? "_whole" : "");
+}
+
+tort_status tort_firmware_need(tort_emit *emit, const char *name, bool whole) {
+    for (size_t i = 0; whole && i < HEADERS; i++)
+        if (is_header(i, name, true)) return add_header(emit, i, true);
     for (size_t i = 0; i < HEADERS; i++)
-        if (!strcmp(headers[i].name, name)) return add_header(emit, i);
+        if (is_header(i, name, false)) return add_header(emit, i, whole);
     for (size_t i = 0; i < FUNCTIONS; i++)
-        if (!strcmp(functions[i].name, name)) return add_function(emit, i);
+        if (!strcmp(functions[i].name, name)) return add_function(emit, i, whole);
     return tort_fail(emit->error, TORT_E_INTERNAL, "no source has %s", name);
 }

@@ -128,10 +128,13 @@ tort_status tort_firmware_print(const tort_call *call, const char *form, const c
     tort_emit *emit = tort_firmware_emit_of(call);
     printer to = {.emit = emit, .used = strlen(emit->call)};
     char type[64], room[96], number[TORT_COMPILE_FLOAT];
-    tort_status status = form ? tort_firmware_need(emit, form) : TORT_OK;
+    const tort_firmware_bytes *own = call->device;
+    const bool whole = own && own->whole;
+    tort_status status = form ? tort_firmware_need(emit, form, whole) : TORT_OK;
     for (size_t i = 0; !status && i < operand_count; i++)
-        if (tort_firmware_name_of(operands[i])) status = tort_firmware_need(emit, tort_firmware_name_of(operands[i]));
-    if (!status) status = tort_firmware_need(emit, function);
+        if (tort_firmware_name_of(operands[i]))
+            status = tort_firmware_need(emit, tort_firmware_name_of(operands[i]), whole);
+    if (!status) status = tort_firmware_need(emit, function, whole);
     if (status) return status;
     snprintf(type, sizeof type, "%s_shape", function);
     /* static const: in flash, where a compound literal would be built on the stack in each call */

@@ -15,10 +15,11 @@
 
 /* Bits of tort_target.instructions. */
 enum {
-    TORT_FIRMWARE_DSP = 1u << 0, /* SMLAD and its like, of Armv7E-M and Armv8-M */
-    TORT_FIRMWARE_MVE = 1u << 1, /* vectors of Armv8.1-M */
-    TORT_FIRMWARE_FMA = 1u << 2, /* a multiply-add of floats that rounds once */
-    TORT_FIRMWARE_NEON = 1u << 3 /* vectors of AArch64 */
+    TORT_FIRMWARE_DSP = 1u << 0,  /* SMLAD and its like, of Armv7E-M and Armv8-M */
+    TORT_FIRMWARE_MVE = 1u << 1,  /* vectors of Armv8.1-M */
+    TORT_FIRMWARE_FMA = 1u << 2,  /* a multiply-add of floats that rounds once */
+    TORT_FIRMWARE_NEON = 1u << 3, /* vectors of AArch64 */
+    TORT_FIRMWARE_WHOLE = 1u << 4 /* no unit of floats: products of bytes are scaled in whole numbers */
 };
 
 /* Tables of rows. */
@@ -106,8 +107,9 @@ tort_firmware_function *tort_firmware_function_of(const char *name);
 const char *tort_firmware_name_of(const void *function);
 /* The members of a struct of kernels/firmware/code, as C has them, from behind the brace on; NULL: there is none. */
 const char *tort_firmware_struct_of(const char *type);
-/* Adds the source of a function or header, after those that it needs, to emit->code. */
-tort_status tort_firmware_need(tort_emit *emit, const char *name);
+/* Adds the source of a function or header, after those that it needs, to emit->code; `whole`: of NAME_whole, without
+ * floats, where there is such a header. */
+tort_status tort_firmware_need(tort_emit *emit, const char *name, bool whole);
 
 /* ---- functions of single numbers --------------------------------------------------------------------------------- */
 

@@ -48,12 +48,17 @@ static const struct {
     uint32_t instructions;
 } targets[] = {
     {"generic", "plain C99", 0},
+    {"cortex-m0plus", "C99 for Cortex-M0+", TORT_FIRMWARE_WHOLE},
+    {"cortex-m3", "C99 for Cortex-M3", TORT_FIRMWARE_WHOLE},
     {"cortex-m4", "C99 for Cortex-M4", TORT_FIRMWARE_DSP | TORT_FIRMWARE_FMA},
     {"cortex-m7", "C99 for Cortex-M7", TORT_FIRMWARE_DSP | TORT_FIRMWARE_FMA},
+    {"cortex-m23", "C99 for Cortex-M23", TORT_FIRMWARE_WHOLE},
     {"cortex-m33", "C99 for Cortex-M33", TORT_FIRMWARE_DSP | TORT_FIRMWARE_FMA},
     {"cortex-m55", "C99 for Cortex-M55", TORT_FIRMWARE_DSP | TORT_FIRMWARE_MVE | TORT_FIRMWARE_FMA},
+    {"cortex-m85", "C99 for Cortex-M85", TORT_FIRMWARE_DSP | TORT_FIRMWARE_MVE | TORT_FIRMWARE_FMA},
     {"cortex-a53", "C99 for Cortex-A53", TORT_FIRMWARE_NEON | TORT_FIRMWARE_FMA},
     {"riscv32", "C99 for RV32IMAFC", TORT_FIRMWARE_FMA},
+    {"rv32imac", "C99 for RV32IMAC", TORT_FIRMWARE_WHOLE},
 };
 enum { COUNT = sizeof targets / sizeof *targets };
 
@@ -127,7 +132,7 @@ static const tort_refusal refusals[] = {
     {0},
 };
 static const tort_option_help options[] = {
-    {"target", "cortex-m4", "or -m7, -m33, -m55, -a53, riscv32, generic (default)"},
+    {"target", "cortex-m4", "or -m0plus, -m3, -m23, -m7, -m33, -m55, -m85, -a53, riscv32, rv32imac, generic (default)"},
     {"bands", "on", "layers in bands of rows, for less memory (default off)"},
     {0},
 };

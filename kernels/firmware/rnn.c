@@ -160,7 +160,7 @@ static tort_status run_rnn(const tort_call *call) {
                                  TORT_FIRMWARE_OPERANDS(x, weights[0], weights[1], weights[2], lengths, h, c, peepholes,
                                                         y, last_h, last_c, call->scratch, steps[p->cell], f, g, k),
                                  TORT_FIRMWARE_NUMBERS(clip));
-    return status ? status : tort_firmware_need(emit, steps[p->cell]);
+    return status ? status : tort_firmware_need(emit, steps[p->cell], false);
 }
 
 #define ROW(op_)                                                                                                       \

@@ -37,8 +37,8 @@ class Target:
         return f"{self.tools}gcc"
 
 
-def cortex_m(name, machine, *flags, regions):
-    flags = (f"-mcpu={name}", "-mthumb", "-mfloat-abi=hard", *flags)
+def cortex_m(name, machine, *flags, regions, abi="hard"):
+    flags = (f"-mcpu={name}", "-mthumb", f"-mfloat-abi={abi}", *flags)
     emulator = ("qemu-system-arm", "-M", machine)
     return Target(name, "arm-none-eabi-", flags, emulator, "start_arm.c", regions, ("-lc_nano", "-lm", "-lgcc"))
 
@@ -47,13 +47,24 @@ def cortex_m(name, machine, *flags, regions):
 MPS2 = (("FLASH", 0x00000000, "4M"), ("RAM", 0x20000000, "4M"))
 MPS3 = (("FLASH", 0x00000000, "512K"), ("DDR", 0x60000000, "64M"), ("RAM", 0x21000000, "4M"))
 VIRT = (("FLASH", 0x80000000, "8M"), ("RAM", 0x81000000, "8M"))
-RISCV_FLAGS = ("--specs=picolibc.specs", "-march=rv32imafc", "-mabi=ilp32f", "-mcmodel=medany")
 RISCV_EMULATOR = ("qemu-system-riscv32", "-M", "virt", "-bios", "none")
+
+
+def riscv(name, architecture, abi):
+    flags = ("--specs=picolibc.specs", f"-march={architecture}", f"-mabi={abi}", "-mcmodel=medany")
+    return Target(name, "riscv64-unknown-elf-", flags, RISCV_EMULATOR, "start_riscv.c", VIRT, ("-lc", "-lm", "-lgcc"))
+
+
+# Code for Cortex-M0+ and M23, of which qemu has no board of this size, runs on boards of Cortex-M3 and M4, whose instructions include theirs.
 ALL = (
+    cortex_m("cortex-m0plus", "mps2-an385", regions=MPS2, abi="soft"),
+    cortex_m("cortex-m3", "mps2-an385", regions=MPS2, abi="soft"),
+    cortex_m("cortex-m23", "mps2-an386", regions=MPS2, abi="soft"),
     cortex_m("cortex-m4", "mps2-an386", "-mfpu=fpv4-sp-d16", regions=MPS2),
     cortex_m("cortex-m7", "mps2-an500", "-mfpu=fpv5-d16", regions=MPS2),
     cortex_m("cortex-m55", "mps3-an547", regions=MPS3),
-    Target("riscv32", "riscv64-unknown-elf-", RISCV_FLAGS, RISCV_EMULATOR, "start_riscv.c", VIRT, ("-lc", "-lm", "-lgcc")),
+    riscv("riscv32", "rv32imafc", "ilp32f"),
+    riscv("rv32imac", "rv32imac", "ilp32"),
     Target("cortex-a53", "aarch64-linux-gnu-", ("-mcpu=cortex-a53", "-static"), ("qemu-aarch64",), libraries=("-lm",)),
 )
 TARGETS = {target.name: target for target in ALL}

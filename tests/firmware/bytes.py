@@ -16,8 +16,8 @@ from onnx import TensorProto, helper, numpy_helper
 import run as firmware
 from run import boards
 
-TARGETS = ("generic", "riscv32", "cortex-m4", "cortex-m55")  # the forms of the loops
-BOARDS = {"generic": ("cortex-a53",), "riscv32": ("riscv32",), "cortex-m4": ("cortex-m4", "cortex-m7"), "cortex-m55": ("cortex-m55",)}
+TARGETS = ("generic", "cortex-m3", "riscv32", "cortex-m4", "cortex-m55")  # the forms of the loops
+BOARDS = {"generic": ("cortex-a53",), "cortex-m3": ("cortex-m0plus", "cortex-m3", "cortex-m23", "rv32imac"), "riscv32": ("riscv32",), "cortex-m4": ("cortex-m4", "cortex-m7"), "cortex-m55": ("cortex-m55",)}
 BUILDS = [("gcc", "-O2"), ("clang", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")]
 
 
@@ -214,8 +214,22 @@ def check_target(tally, tinyort, model, names, target, folder, values, plain):
             firmware.check_build(tally, out, model.stem, build, raw, expected)
         else:
             tally.skip(f"{model.stem} by {build[0]} (it is not installed)")
+    if target == "cortex-m3":
+        check_whole(tally, out, model.stem)
     for board in BOARDS[target]:
         firmware.check_board(tally, boards.TARGETS[board], out, model.stem, folder / board, values, expected)
+
+
+def check_whole(tally, out, name):
+    """Without a unit of floats, integers alone: no function of the compiler's library computes with floats."""
+    for target in map(boards.TARGETS.get, BOARDS["cortex-m3"]):
+        if not shutil.which(target.compiler):
+            tally.skip(f"functions of {name} for {target.name} ({target.compiler} is not installed)")
+            continue
+        done = firmware.run(target.compiler, *target.flags, "-O2", "-c", out / f"{name}.c", "-o", out / "whole.o")
+        called = firmware.run(f"{target.tools}nm", "-u", out / "whole.o").stdout.split()
+        soft = [symbol for symbol in called if re.match(r"__(aeabi_[fd]|aeabi_u?[il]2[fd]|\w*[sdx]f\d?$|\w*[sd]i$)", symbol) and not re.match(r"__(u?(div|mod)[sd]i3|muldi3|clz|ashl|ashr|lshr)", symbol)]
+        tally.check(done.returncode == 0 and not soft, f"{name} for {target.name} calls {soft}: {done.stderr[:300]}")
 
 
 def check_layout(tally, tinyort, model, folder, values, expected):

@@ -188,7 +188,7 @@ def check_names(tally):
     """Any two headers of code/ may meet in one model, so no name is in two of them, but for the forms of one loop, of which a target has one."""
     homes = {}
     for header in sorted(Path("kernels/firmware/code").glob("*.h")):
-        family = re.sub("_(dsp|mve|plain)$", "", header.stem)
+        family = re.sub("_(dsp|mve|plain|whole)$", "", header.stem)
         for name in re.findall(r"^static .*?\b(tinyort_\w+)\(", header.read_text(), re.M):
             homes.setdefault(name, set()).add(family)
     for name, families in homes.items():
@@ -201,6 +201,10 @@ def check_functions(tally, folder):
     tally.check(done.returncode == 0, f"tests/firmware/functions.c: {done.stderr[:600]}")
     done = run(folder / "functions")
     tally.check(done.returncode == 0, f"functions of floats: {done.stdout}")
+    done = run("gcc", *STRICT, "-O2", "-ffp-contract=off", "-I.", "tests/firmware/whole.c", "-o", folder / "whole", "-lm")
+    tally.check(done.returncode == 0, f"tests/firmware/whole.c: {done.stderr[:600]}")
+    done = run(folder / "whole")
+    tally.check(done.returncode == 0, f"whole numbers: {done.stdout}")
 
 
 def check_refusal(tally, tinyort, model, status, said, out, *arguments):
@@ -226,7 +230,7 @@ def check_refusals(tally, tinyort, folder):
     check_refusal(tally, tinyort, "models/digits.onnx", 2, ["--name", "9"], out, "--shape", "N=1", "--name", "9x")
 
 
-PROCESSORS = ("cortex-m7", "cortex-m33", "cortex-m55", "riscv32", "cortex-a53")  # TARGETS are made for all models
+PROCESSORS = ("cortex-m0plus", "cortex-m3", "cortex-m7", "cortex-m23", "cortex-m33", "cortex-m55", "riscv32", "rv32imac", "cortex-a53")  # TARGETS are made for all models
 OF_TARGETS = {"digits", "network", "products", "line", "windows", "dense", "activations"}  # have loops that differ by target
 
 

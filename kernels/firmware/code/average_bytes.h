@@ -4,6 +4,7 @@
 #ifndef TORT_FIRMWARE_CODE_AVERAGE_BYTES_H
 #define TORT_FIRMWARE_CODE_AVERAGE_BYTES_H
 
+#include "kernels/firmware/code/average_factor.h"
 #include "kernels/firmware/code/requantize.h"
 #include "kernels/firmware/code/sliding.h"
 
@@ -39,7 +40,8 @@ static void tinyort_average_bytes(const tinyort_average_bytes_shape *s, const vo
     const tinyort_sliding *v = &s->window;
     const int32_t channels = s->rows.filters, padded = s->count_padding;
     const int8_t *image = (const int8_t *)x;
-    int32_t *sums = (int32_t *)room;
+    int32_t *sums = (int32_t *)room, before = 0;
+    float factor = 0.0f;
     int8_t *to = (int8_t *)y;
     for (int32_t n = 0; n < s->batch; n++, image += v->height * v->width * channels)
         for (int32_t oh = 0; oh < v->out_h; oh++)
@@ -48,7 +50,8 @@ static void tinyort_average_bytes(const tinyort_average_bytes_shape *s, const vo
                 const int32_t count =
                     tinyort_positions(top, v->kernel_h, v->dilation_h, v->height + (padded ? v->bottom : 0), !padded) *
                     tinyort_positions(left, v->kernel_w, v->dilation_w, v->width + (padded ? v->right : 0), !padded);
-                const float factor = count ? x_scale / (y_scale * (float)count) : 0.0f;
+                if (count != before) factor = tinyort_average_factor(x_scale, y_scale, count);
+                before = count;
                 tinyort_average_pixel(s, image, top, left, sums);
                 for (int32_t c = 0; c < channels; c++) to[c] = tinyort_requantize(&s->rows, sums[c], factor);
             }

@@ -7,12 +7,9 @@
 #ifndef TORT_FIRMWARE_CODE_PAIR_BYTES_H
 #define TORT_FIRMWARE_CODE_PAIR_BYTES_H
 
+#include "kernels/firmware/code/pair_bytes_shape.h"
 #include "kernels/firmware/code/requantize.h"
 #include "kernels/firmware/code/vector.h"
-
-typedef struct tinyort_pair_bytes_shape {
-    int32_t multiplies, flip, zero, far, d0, d1, d2, d3, a0, a1, a2, a3, b0, b1, b2, b3;
-} tinyort_pair_bytes_shape;
 
 static int8_t tinyort_combine(const tinyort_pair_bytes_shape *s, int8_t a, int8_t b, float f0, float f1, float f2) {
     const int32_t flip = tinyort_flips(s->flip);

@@ -8,12 +8,9 @@
 #ifndef TORT_FIRMWARE_CODE_SOFTMAX_BYTES_H
 #define TORT_FIRMWARE_CODE_SOFTMAX_BYTES_H
 
-#include <stdint.h>
-#include <string.h>
+#include "kernels/firmware/code/softmax_bytes_shape.h"
 
-typedef struct tinyort_softmax_bytes_shape {
-    int32_t outer, length, inner, flip, zero, low, high;
-} tinyort_softmax_bytes_shape;
+#include <string.h>
 
 static void tinyort_softmax_bytes(const tinyort_softmax_bytes_shape *s, const void *x, const uint32_t *powers, void *y,
                                   float scale) {

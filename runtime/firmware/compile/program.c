@@ -16,26 +16,37 @@ typedef struct board {
 #define QEMU_ARM(machine)                                                                                              \
     "qemu-system-arm -M " machine " -nographic -monitor none -serial none -semihosting-config enable=on,target=native"
 /* Where the vectors, the code with its constants, and the variables begin. */
-#define AT(vectors, text, data)                                                                                        \
-    " -mthumb -mfloat-abi=hard --specs=rdimon.specs -Wl,--no-warn-rwx-segments -Wl,--section-start=.vectors=" vectors  \
+#define AT(abi, vectors, text, data)                                                                                   \
+    " -mthumb -mfloat-abi=" abi                                                                                        \
+    " --specs=rdimon.specs -Wl,--no-warn-rwx-segments -Wl,--section-start=.vectors=" vectors                           \
     " -Wl,-Ttext-segment=" text " -Wl,-Tdata=" data
 
+#define RISCV(abi)                                                                                                     \
+    "riscv64-unknown-elf-gcc",                                                                                         \
+        "--specs=picolibc.specs " abi " -mcmodel=medany --oslib=semihost --crt0=semihost "                             \
+        "-Wl,--defsym=__flash=0x80000000,--defsym=__flash_size=16M,--defsym=__ram=0x81000000,--defsym=__ram_size=16M", \
+        "qemu-system-riscv32 -M virt -bios none -nographic -monitor none -serial none "                                \
+        "-semihosting-config enable=on,target=native",                                                                 \
+        NULL, ""
+
 static const board boards[] = {
-    {"cortex-m4", "arm-none-eabi-gcc", "-mcpu=cortex-m4 -mfpu=fpv4-sp-d16" AT("0", "0x1000", "0x20000000"),
+    {"cortex-m0plus", "arm-none-eabi-gcc", "-mcpu=cortex-m0plus" AT("soft", "0", "0x1000", "0x20000000"),
+     QEMU_ARM("mps2-an385"), "0x20400000", "$<"},
+    {"cortex-m3", "arm-none-eabi-gcc", "-mcpu=cortex-m3" AT("soft", "0", "0x1000", "0x20000000"),
+     QEMU_ARM("mps2-an385"), "0x20400000", "$<"},
+    {"cortex-m23", "arm-none-eabi-gcc", "-mcpu=cortex-m23" AT("soft", "0x10000000", "0x10001000", "0x38000000"),
+     QEMU_ARM("mps2-an505"), "0x38200000", "$<"},
+    {"cortex-m4", "arm-none-eabi-gcc", "-mcpu=cortex-m4 -mfpu=fpv4-sp-d16" AT("hard", "0", "0x1000", "0x20000000"),
      QEMU_ARM("mps2-an386"), "0x20400000", "$<"},
-    {"cortex-m7", "arm-none-eabi-gcc", "-mcpu=cortex-m7 -mfpu=fpv5-d16" AT("0", "0x1000", "0x20000000"),
+    {"cortex-m7", "arm-none-eabi-gcc", "-mcpu=cortex-m7 -mfpu=fpv5-d16" AT("hard", "0", "0x1000", "0x20000000"),
      QEMU_ARM("mps2-an500"), "0x20400000", "$<"},
     {"cortex-m33", "arm-none-eabi-gcc",
-     "-mcpu=cortex-m33 -mfpu=fpv5-sp-d16" AT("0x10000000", "0x10001000", "0x38000000"), QEMU_ARM("mps2-an505"),
+     "-mcpu=cortex-m33 -mfpu=fpv5-sp-d16" AT("hard", "0x10000000", "0x10001000", "0x38000000"), QEMU_ARM("mps2-an505"),
      "0x38200000", "$<"},
-    {"cortex-m55", "arm-none-eabi-gcc", "-mcpu=cortex-m55" AT("0", "0x60000000", "0x21000000"), QEMU_ARM("mps3-an547"),
-     "0x21400000", "$<"},
-    {"riscv32", "riscv64-unknown-elf-gcc",
-     "--specs=picolibc.specs -march=rv32imafc -mabi=ilp32f -mcmodel=medany --oslib=semihost --crt0=semihost "
-     "-Wl,--defsym=__flash=0x80000000,--defsym=__flash_size=16M,--defsym=__ram=0x81000000,--defsym=__ram_size=16M",
-     "qemu-system-riscv32 -M virt -bios none -nographic -monitor none -serial none "
-     "-semihosting-config enable=on,target=native",
-     NULL, ""},
+    {"cortex-m55", "arm-none-eabi-gcc", "-mcpu=cortex-m55" AT("hard", "0", "0x60000000", "0x21000000"),
+     QEMU_ARM("mps3-an547"), "0x21400000", "$<"},
+    {"riscv32", RISCV("-march=rv32imafc -mabi=ilp32f")},
+    {"rv32imac", RISCV("-march=rv32imac -mabi=ilp32")},
     {"cortex-a53", "aarch64-linux-gnu-gcc", "-static -mcpu=cortex-a53", "qemu-aarch64", NULL, NULL},
 };
 static const board here = {"this machine", NULL, "", "", NULL, NULL};

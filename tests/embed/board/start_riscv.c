@@ -3,7 +3,9 @@
 
 __attribute__((used, aligned(4))) static void trap(void) {
     uint32_t cause;
-    __asm__ volatile("csrr %0, mcause" : "=r"(cause));
+    __asm__ volatile(".option arch, +zicsr\n"
+                     "csrr %0, mcause"
+                     : "=r"(cause));
     board_fault("trap, mcause ", cause);
 }
 
@@ -11,7 +13,8 @@ __attribute__((used, aligned(4))) static void trap(void) {
  * the trap handler, and switches the FPU on (mstatus.FS). */
 void reset_handler(void);
 __attribute__((naked, section(".vectors"), used)) void reset_handler(void) {
-    __asm__ volatile(".option push\n"
+    __asm__ volatile(".option arch, +zicsr\n"
+                     ".option push\n"
                      ".option norelax\n"
                      "la gp, __global_pointer$\n"
                      ".option pop\n"
