@@ -210,6 +210,14 @@ static bool build_pair(tort_match *match) {
            read_value(match, "w", "sw", "zw", w) && read_value(match, "y", "sy", "zy", y);
 }
 
+/* A difference is a sum whose second scale is negative. */
+static bool build_difference(tort_match *match) {
+    tort_tensor scale;
+    if (!build_pair(match) || !tort_match_constant(match, "sw", &scale)) return false;
+    float negative = -(float)tort_element_at(&scale, 0);
+    return tort_match_replace(match, "sw", &(tort_tensor){.type = TORT_FLOAT, .rank = 0, .data = &negative});
+}
+
 /* Softmax along an axis, as QLinearSoftmax has it from version 13 on. */
 static bool build_softmax(tort_match *match) {
     double x[2], y[2];
@@ -303,6 +311,8 @@ const tort_pattern tort_patterns_quantized[] = {
      "com.microsoft::MatMulIntegerToFloat(x,w,sx,sw,zx,zw,b)", build_float_bias},
     PAIRED("qlinear_add", "Add"),
     PAIRED("qlinear_mul", "Mul"),
+    {"qlinear_add", PAIR "*c=Sub(xd,wd)" QUANTIZE, "com.microsoft::QLinearAdd(x,sx,zx,w,sw,zw,sy,zy)",
+     build_difference},
     {"qlinear_mean", VALUE "*c=GlobalAveragePool(xd)" QUANTIZE,
      "com.microsoft::QLinearGlobalAveragePool(x,sx,zx,sy,zy)", build_mean},
     {"qlinear_reduce_mean", VALUE "*c=ReduceMean(xd,#a?)" QUANTIZE, "com.microsoft::QLinearReduceMean(x,sx,zx,sy,zy)",

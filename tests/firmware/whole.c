@@ -93,7 +93,8 @@ static int64_t count_all_pairs(void) {
     int64_t differ = 0;
     for (int32_t i = 0; i < SCALES; i++) {
         const float a = i % 4 ? (float)ldexp(uniform(0.5, 1), (int)(next() % 8) - 5) : halves[next() % 8];
-        const float b = i % 4 ? (float)ldexp(uniform(0.5, 1), (int)(next() % 8) - 5) : halves[next() % 8];
+        const float size = i % 4 ? (float)ldexp(uniform(0.5, 1), (int)(next() % 8) - 5) : halves[next() % 8];
+        const float b = i % 5 ? size : -size; /* of a difference */
         const float zeros[2] = {(float)(next() % 256), (float)(next() % 256)};
         const int32_t flip = i % 2 ? 0x80 : 0;
         const float fixed = (float)(next() % 256) - (a * zeros[0] + b * zeros[1]);

@@ -371,6 +371,7 @@ def quantized_kin_cases():
             gemm = f"wd=DequantizeLinear<axis={axis}>(w,sw,zw) c=Gemm<transB={trans}>(xd,wd,b)"
             weights = {"w": integers(-90, 90, *w), "b": (7,), **scale}
             yield between("qgemm", gemm, "QGemm", weights, x=(5, 6), folded=("wd",))
+    yield between("qlinear_add", f"{SECOND}c=Sub(xd,vd)", "QuantizeLinear QLinearAdd", SECOND_STEPS, inputs={"x": (2, 3, 6), "v": (3, 1)}, index=1)
     for row, op, made in (("qlinear_add", "Add", "QLinearAdd"), ("qlinear_mul", "Mul", "QLinearMul")):
         for shape in ((2, 3, 6), (3, 1)):
             yield between(row, f"{SECOND}c={op}(xd,vd)", f"QuantizeLinear {made}", SECOND_STEPS, inputs={"x": (2, 3, 6), "v": shape})
