@@ -132,7 +132,7 @@ static const tort_refusal refusals[] = {
     {0},
 };
 static const tort_option_help options[] = {
-    {"target", "cortex-m4", "or -m0plus, -m3, -m23, -m7, -m33, -m55, -m85, -a53, riscv32, rv32imac, generic (default)"},
+    {"target", "cortex-m4", "or another processor of compile --help (default generic)"},
     {"bands", "on", "layers in bands of rows, for less memory (default off)"},
     {0},
 };

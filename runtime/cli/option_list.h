@@ -80,7 +80,7 @@ OPTION(HTML, "html", "FILE", CLI_CMD_PLAN, TEXT(html), "write a page for a brows
 OPTION(OPTIMIZED, "optimized", "OUT.onnx", CLI_CMD_PLAN, TEXT(optimized),
        "write the model folded, and fused into ONNX's own operators")
 OPTION(PROCESSOR, "target", "NAME", CLI_CMD_COMPILE, TEXT(processor),
-       "generic (default), cortex-m0plus, -m3, -m23, -m4, -m7, -m33, -m55, -m85, -a53, riscv32, rv32imac")
+       "generic, cortex-m0plus m3 m4 m7 m23 m33 m55 m85 a53, riscv32, rv32imac")
 OPTION(INPUT_LAYOUT, "input-layout", "nhwc", CLI_CMD_COMPILE, TEXT(input_layout),
        "take inputs in this layout of the kernels, if they would be converted")
 OPTION(IO, "io", "integer|float", CLI_CMD_COMPILE, WORD(io),
