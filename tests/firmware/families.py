@@ -13,9 +13,9 @@ def weight(rng, name, *shape):
     return numpy_helper.from_array(rng.standard_normal(shape).astype(np.float32), name)
 
 
-def save_model(path, nodes, inputs, outputs, weights=()):
+def save_model(path, nodes, inputs, outputs, weights=(), opset=17):
     graph = helper.make_graph(nodes, "g", inputs, outputs, weights)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10 if opset > 20 else 8), path)
     return path
 
 
@@ -297,7 +297,7 @@ def losses(path):
 
 
 def recurrent(path):
-    """LSTM, GRU and RNN: both directions, states, lengths, peepholes, batches first, and other functions."""
+    """LSTM, GRU and RNN: both directions, states, lengths, peepholes, batches first, other functions, and weights that are computed."""
     rng = np.random.default_rng(9)
     size, hidden = 5, 4
     weights = [constant("lengths", [3, 6], np.int32)]
@@ -311,8 +311,13 @@ def recurrent(path):
         ("GRU", "x,w31,r31,b31,,h1", {"hidden_size": hidden, "outputs": 2}),
         ("GRU", "x,w32,r32,b32,lengths", {"hidden_size": hidden, "direction": "bidirectional", "linear_before_reset": 1, "outputs": 2}),
         ("RNN", "x,w11,r11,b11", {"hidden_size": hidden, "outputs": 2}),
+        ("Mul", "w42,one", {}),
+        ("LSTM", "x,o6_0,r42,b42,lengths,h2,h2,p2", {"hidden_size": hidden, "direction": "bidirectional", "outputs": 3}),
+        ("GRU", "x,w32,given,b32", {"hidden_size": hidden, "direction": "bidirectional", "linear_before_reset": 1, "outputs": 2}),
+        ("RNN", "x,w11,back", {"hidden_size": hidden, "direction": "reverse", "outputs": 2}),
     ]
-    return family(path, steps, [floats("x", [6, 2, size]), floats("t", [2, 6, size]), floats("h1", [1, 2, hidden]), floats("h2", [2, 2, hidden])], weights)
+    inputs = [floats("one", [1]), floats("given", [2, 3 * hidden, hidden]), floats("back", [1, hidden, hidden])]
+    return family(path, steps, [*inputs, floats("x", [6, 2, size]), floats("t", [2, 6, size]), floats("h1", [1, 2, hidden]), floats("h2", [2, 2, hidden])], weights)
 
 
 def states(path):
@@ -349,6 +354,17 @@ def sums(path):
     weights += [constant("positive", [0.5, 0.25, 3], np.float32), constant("zeros", [0, 0], np.float32)]
     inputs = [whole(name, shape, TensorProto.UINT8) for name, shape in (("a", [2, 4, 5]), ("one5", [5]), ("x", [2, 4, 5, 6]))]
     return family(path, steps, [*inputs, whole("b", [3, 5], TensorProto.INT8), whole("s", [1, 4, 7], TensorProto.INT8), floats("y", [3, 7])], weights)
+
+
+def scales(path):
+    """Quantized by axis, by block and by tensor, with scales of the run: integers of 8 and 16 bits, and of 32 that a float does not hold."""
+    rng = np.random.default_rng(14)
+    weights = [constant(name, rng.uniform(0.01, 2, shape), np.float32) for name, shape in (("by_axis", (3,)), ("by_block", (2, 3, 2)), ("one", ()))]
+    weights += [constant(f"{name}_zero", rng.integers(0, 100, shape), kind) for name, shape, kind in (("u8", (3,), np.uint8), ("i16", (2, 3, 2), np.int16), ("u16", (), np.uint16))]
+    steps = [("QuantizeLinear", names, {"axis": axis, **more}) for names, axis, more in (("x,by_axis,u8_zero", 1, {}), ("x,by_block,i16_zero", -1, {"block_size": 3}), ("x,by_block", 2, {"block_size": 4, "output_dtype": TensorProto.INT8}))]
+    steps += [("QuantizeLinear", "x,one,u16_zero", {}), ("QuantizeLinear", "x,found", {}), ("QuantizeLinear", "x,by_axis", {"axis": 1, "output_dtype": TensorProto.INT16})]
+    steps += [("DequantizeLinear", names, {"axis": axis, **more}) for names, axis, more in (("o0_0,by_axis,u8_zero", 1, {}), ("o1_0,by_block,i16_zero", 2, {"block_size": 3}), ("o3_0,found,u16_zero", 1, {}), ("wide,one", 1, {}))]
+    return family(path, steps, [floats("x", [2, 3, 5]), floats("found", [1]), whole("wide", [4], TensorProto.INT32)], [*weights], opset=21)
 
 
 def kinds(path):
@@ -408,4 +424,4 @@ def activations(path):
     return path
 
 
-MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, states, queries, sums, kinds, images, grids, activations)
+MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, states, queries, sums, scales, kinds, images, grids, activations)
