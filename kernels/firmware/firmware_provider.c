@@ -115,6 +115,7 @@ static const tort_kernel *const tables[] = {tort_firmware_conv_float,
                                             tort_firmware_attention,
                                             tort_firmware_integers,
                                             tort_firmware_scales,
+                                            tort_firmware_sequences,
                                             NULL};
 /* Operators that quantize_dynamic of onnxruntime writes, with scales that each run finds anew, over all elements of a
  * value. */

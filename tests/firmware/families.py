@@ -175,7 +175,7 @@ def family(path, steps, inputs, weights=(), opset=20):
         nodes.append(helper.make_node(op, names.split(","), made, f"{op}_{i}", **attributes))
         outputs += made
     graph = helper.make_graph(nodes, "g", inputs, [onnx.ValueInfoProto(name=name) for name in outputs], weights)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)], ir_version=8), path)
     return path
 
 
@@ -367,6 +367,19 @@ def scales(path):
     return family(path, steps, [floats("x", [2, 3, 5]), floats("found", [1]), whole("wide", [4], TensorProto.INT32)], [*weights], opset=21)
 
 
+def sequences(path):
+    """Rotations of pairs by every layout of heads and positions, sequences turned round, caches that are written at positions; gated units."""
+    rng = np.random.default_rng(15)
+    weights = [weight(rng, name, *shape) for name, shape in (("cos", (9, 3)), ("sin", (9, 3)), ("own_cos", (2, 4, 2)), ("own_sin", (2, 4, 2)))]
+    weights += [constant("at", [[8, 0, 3, 3], [1, 2, 7, 5]]), constant("from", [4]), constant("lengths", [3, 0, 5]), constant("pair", [4, 1]), constant("rounds", [7, 3])]
+    steps = [("RotaryEmbedding", "x,cos,sin,at", {}), ("RotaryEmbedding", "x,own_cos,own_sin", {"rotary_embedding_dim": 4, "interleaved": 1}), ("RotaryEmbedding", "packed,cos,sin,at", {"num_heads": 3, "interleaved": 1})]
+    steps += [("RotaryEmbedding", "packed,from,cos,sin", {"num_heads": 3, "domain": "com.microsoft"}), ("SwiGLU", "x,z", {"alpha": 1.5})]
+    steps += [("ReverseSequence", "s,lengths", {"batch_axis": axis, "time_axis": 1 - axis}) for axis in (1,)] + [("ReverseSequence", "i,pair", {"batch_axis": 0, "time_axis": 1})]
+    steps += [("TensorScatter", "x,update,pair", {"axis": 3}), ("TensorScatter", "x,update,rounds", {"axis": 3, "mode": "circular"}), ("TensorScatter", "x,z", {})]
+    inputs = [floats("x", [2, 3, 4, 6]), floats("z", [2, 3, 4, 6]), floats("packed", [2, 4, 18]), floats("s", [5, 3, 2]), whole("i", [2, 6]), floats("update", [2, 3, 4, 2])]
+    return family(path, steps, inputs, weights, opset=28)
+
+
 def kinds(path):
     """Casts to and from numbers of 16 and 64 bits, and integers: powers, clips, uint64 whose highest bit is set."""
     np.seterr(over="ignore")  # edges are beyond the smaller types, too
@@ -424,4 +437,4 @@ def activations(path):
     return path
 
 
-MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, states, queries, sums, scales, kinds, images, grids, activations)
+MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, states, queries, sums, scales, sequences, kinds, images, grids, activations)
