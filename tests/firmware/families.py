@@ -380,6 +380,14 @@ def sequences(path):
     return family(path, steps, inputs, weights, opset=28)
 
 
+def spectra(path):
+    """Fourier transforms of even and odd lengths, along both axes, padded, cut, of one side, inverse; frames with and without a window."""
+    weights = [constant(name, value) for name, value in (("first", 1), ("second", 2), ("eight", 8), ("three", 3), ("five", 5), ("two", 2))] + [constant("window", [0.1, 0.7, 1, 0.6, 0.2], np.float32)]
+    steps = [("DFT", "real,,first", {}), ("DFT", "real,eight,second", {"onesided": 1}), ("DFT", "complex,three,second", {}), ("DFT", "complex,,first", {"inverse": 1}), ("DFT", "complex,eight,second", {"inverse": 1, "onesided": 1}), ("DFT", "complex,,second", {"inverse": 1, "onesided": 1})]
+    steps += [("STFT", "signal,two,window", {}), ("STFT", "signal,three,,five", {"onesided": 0}), ("STFT", "pairs,two,window,five", {"onesided": 0})]
+    return family(path, steps, [floats("real", [2, 7, 6, 1]), floats("complex", [2, 7, 5, 2]), floats("signal", [2, 12, 1]), floats("pairs", [1, 9, 2])], weights, opset=20)
+
+
 def kinds(path):
     """Casts to and from numbers of 16 and 64 bits, and integers: powers, clips, uint64 whose highest bit is set."""
     np.seterr(over="ignore")  # edges are beyond the smaller types, too
@@ -437,4 +445,4 @@ def activations(path):
     return path
 
 
-MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, states, queries, sums, scales, sequences, kinds, images, grids, activations)
+MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, states, queries, sums, scales, sequences, spectra, kinds, images, grids, activations)
