@@ -388,6 +388,11 @@ def spectra(path):
     return family(path, steps, [floats("real", [2, 7, 6, 1]), floats("complex", [2, 7, 5, 2]), floats("signal", [2, 12, 1]), floats("pairs", [1, 9, 2])], weights, opset=20)
 
 
+def alone(path):
+    """A model without inputs."""
+    return family(path, [("Relu", "w", {})], [], [weight(np.random.default_rng(16), "w", 3)])
+
+
 def kinds(path):
     """Casts to and from numbers of 16 and 64 bits, and integers: powers, clips, uint64 whose highest bit is set."""
     np.seterr(over="ignore")  # edges are beyond the smaller types, too
@@ -445,4 +450,4 @@ def activations(path):
     return path
 
 
-MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, states, queries, sums, scales, sequences, spectra, kinds, images, grids, activations)
+MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, states, queries, sums, scales, sequences, spectra, alone, kinds, images, grids, activations)
