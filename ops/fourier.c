@@ -2,6 +2,7 @@
  *
  * A mixed-radix transform in double: length n costs n times the sum of its prime factors. A real signal is a complex
  * one with imaginary part 0; the inverse of a one-sided spectrum completes it by symmetry. */
+#include "ops/fourier.h"
 #include "ops/extent.h"
 #include "ops/shapes.h"
 
@@ -10,18 +11,6 @@
 typedef struct complex_number {
     double re, im;
 } complex_number;
-
-/* Lanes along an axis: the numbers of a lane are `inner` numbers apart. */
-typedef struct fourier_params {
-    int64_t outer, inner;
-    int64_t in_length, in_parts;   /* numbers of a lane; 1: real, 2: complex */
-    int64_t out_length, out_parts; /* frequency bins that the output keeps */
-    int64_t length;                /* of the transform; a lane is padded with zeros or cut to it */
-    bool inverse;
-    bool completes;             /* inverse of a one-sided spectrum */
-    int64_t frame_step, frames; /* STFT: a lane is a frame of in_length samples */
-    int64_t signal_length;
-} fourier_params;
 
 enum { WHOLE_SIGNAL, SHORT_TIME }; /* values of tort_op.variant */
 
@@ -196,7 +185,7 @@ static tort_status infer_dft(tort_infer *infer) {
 static tort_status resolve_dft(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     const tort_info *input = &node->inputs[0], *output = &node->outputs[0];
-    fourier_params *params = resolve->params;
+    tort_fourier_params *params = resolve->params;
     const bool onesided = tort_attr_int(node, "onesided") != 0;
     int32_t axis;
     bool known;
@@ -287,7 +276,7 @@ static tort_status infer_stft(tort_infer *infer) {
 static tort_status resolve_stft(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     const tort_info *signal = &node->inputs[SIGNAL], *window = &node->inputs[WINDOW], *output = &node->outputs[0];
-    fourier_params *params = resolve->params;
+    tort_fourier_params *params = resolve->params;
     const bool windowed = tort_has_input(node, WINDOW);
     bool known = true;
     tort_status status = TORT_OK;
@@ -320,7 +309,7 @@ static tort_status resolve_stft(tort_resolve *resolve) {
 
 typedef struct fourier_task {
     const tort_call *call;
-    const fourier_params *params;
+    const tort_fourier_params *params;
     const tort_tensor *window; /* NULL: none */
     int64_t workers;
 } fourier_task;
@@ -344,7 +333,7 @@ static void load_numbers(const fourier_task *task, int64_t first, int64_t count,
 }
 
 static void load_lane(const fourier_task *task, int64_t lane, complex_number *in) {
-    const fourier_params *params = task->params;
+    const tort_fourier_params *params = task->params;
     const tort_tensor *input = &task->call->inputs[0];
     int64_t first = lane / params->inner * params->in_length * params->inner + lane % params->inner;
     if (params->frames > 0)
@@ -364,7 +353,7 @@ static void load_lane(const fourier_task *task, int64_t lane, complex_number *in
 
 /* Stores the bins that the output keeps; those of the inverse are divided by the length. */
 static void store_lane(const fourier_task *task, int64_t lane, complex_number *out) {
-    const fourier_params *params = task->params;
+    const tort_fourier_params *params = task->params;
     const tort_tensor *output = &task->call->outputs[0];
     const int64_t first = lane / params->inner * params->out_length * params->inner + lane % params->inner;
     for (int64_t i = 0; i < params->out_length && params->inverse; i++) {
@@ -382,7 +371,7 @@ static void store_lane(const fourier_task *task, int64_t lane, complex_number *o
 
 static void transform_lanes(void *arg, int64_t begin, int64_t end) {
     const fourier_task *task = arg;
-    const fourier_params *params = task->params;
+    const tort_fourier_params *params = task->params;
     const int64_t length = params->length;
     complex_number *roots = task->call->scratch;
     for (int64_t worker = begin; worker < end; worker++) {
@@ -399,7 +388,7 @@ static void transform_lanes(void *arg, int64_t begin, int64_t end) {
 
 static tort_status run(const tort_call *call) {
     const tort_tensor *window = call->op->variant == SHORT_TIME ? tort_call_input(call, WINDOW) : NULL;
-    const fourier_params *params = call->params;
+    const tort_fourier_params *params = call->params;
     const int64_t lanes = params->outer * params->inner;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     fourier_task task = {call, params, window, worker_count(lanes)};
@@ -415,13 +404,13 @@ static tort_status run(const tort_call *call) {
 
 const tort_op tort_ops_fourier[] = {
     {"", "DFT", 17, 19, "input:T1 dft_length?:T2", "output:T1", TYPES, "axis:int=1 inverse:int=0 onesided:int=0",
-     .shape_inputs = 1u << 1, .variant = WHOLE_SIGNAL, .params_size = sizeof(fourier_params), .infer = infer_dft,
+     .shape_inputs = 1u << 1, .variant = WHOLE_SIGNAL, .params_size = sizeof(tort_fourier_params), .infer = infer_dft,
      .resolve = resolve_dft, .reference = run},
     {"", "DFT", 20, TORT_NEWEST_OPSET, "input:T1 dft_length?:T2 axis?:int64", "output:T1", TYPES,
      "inverse:int=0 onesided:int=0", .shape_inputs = 1u << 1 | 1u << 2, .variant = WHOLE_SIGNAL,
-     .params_size = sizeof(fourier_params), .infer = infer_dft, .resolve = resolve_dft, .reference = run},
+     .params_size = sizeof(tort_fourier_params), .infer = infer_dft, .resolve = resolve_dft, .reference = run},
     {"", "STFT", 17, TORT_NEWEST_OPSET, "signal:T1 frame_step:T2 window?:T1 frame_length?:T2", "output:T1", TYPES,
-     "onesided:int=1", .shape_inputs = 1u << 1 | 1u << 3, .variant = SHORT_TIME, .params_size = sizeof(fourier_params),
-     .infer = infer_stft, .resolve = resolve_stft, .reference = run},
+     "onesided:int=1", .shape_inputs = 1u << 1 | 1u << 3, .variant = SHORT_TIME,
+     .params_size = sizeof(tort_fourier_params), .infer = infer_stft, .resolve = resolve_stft, .reference = run},
     {0},
 };

@@ -32,6 +32,16 @@ static tort_status run_pair(const tort_call *call) {
     return TORT_FIRMWARE_CALL(call, tinyort_pair, &shape, operands[0].data, operands[1].data, y->data);
 }
 
+/* Swish of A, then its product with B. */
+static tort_status run_swiglu(const tort_call *call) {
+    const tort_firmware_map swish = {"tinyort_swish", true, {((const tort_swiglu *)call->params)->alpha, 0.0f}};
+    const tort_tensor *y = &call->outputs[0];
+    const int32_t count = (int32_t)tort_count(y);
+    const tinyort_pair_shape shape = {.operation = 2, .rank = 1, .dims = {count}, .as = {1}, .bs = {1}};
+    const tort_status status = tort_firmware_run_map(call, &swish, count, call->inputs[0].data, y->data);
+    return status ? status : TORT_FIRMWARE_CALL(call, tinyort_pair, &shape, y->data, call->inputs[1].data, y->data);
+}
+
 /* ---- Relu and Clip ----------------------------------------------------------------------------------------------- */
 
 static tort_status run_relu(const tort_call *call) {
@@ -82,6 +92,7 @@ const tort_kernel tort_firmware_elements[] = {
     PAIR("Sub", 1),
     PAIR("Mul", 2),
     PAIR("Div", 3),
+    {"", "SwiGLU", "pair", .claim = tort_firmware_claim_float, .run = run_swiglu, .emit = tort_firmware_emit},
     {"", "Relu", "bound", .claim = tort_firmware_claim_float, .run = run_relu, .emit = tort_firmware_emit,
      .in_place = 1},
     {"", "Clip", "clip", .claim = tort_firmware_claim_float, .run = run_clip, .emit = tort_firmware_emit,

@@ -119,6 +119,9 @@ static const tort_kernel *const tables[] = {tort_firmware_conv_float,
                                             tort_firmware_linear_attention,
                                             tort_firmware_attention,
                                             tort_firmware_integers,
+                                            tort_firmware_scales,
+                                            tort_firmware_sequences,
+                                            tort_firmware_fourier,
                                             NULL};
 /* Operators that quantize_dynamic of onnxruntime writes, with scales that each run finds anew, over all elements of a
  * value. */

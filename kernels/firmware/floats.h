@@ -23,6 +23,11 @@ typedef struct tort_firmware_floats {
                       const float *peepholes, float *y, float *last_h, float *last_c, void *scratch,
                       tinyort_recurrent_step *step, tinyort_function *f, tinyort_function *g, tinyort_function *k,
                       float clip);
+    void (*recurrent_open)(const tinyort_recurrent_open_shape *shape, const float *x, const float *w, const float *r,
+                           const float *bias, const int32_t *lengths, const float *first_h, const float *first_c,
+                           const float *peepholes, float *y, float *last_h, float *last_c, void *scratch,
+                           tinyort_recurrent_step *step, tinyort_function *f, tinyort_function *g, tinyort_function *k,
+                           float clip);
     tinyort_recurrent_step *steps[3];
     void (*gemm)(const tinyort_gemm_shape *shape, const float *a, const float *b, const float *c, const float *z,
                  float *y, float alpha, float beta, float low, float high);

@@ -8,6 +8,7 @@
 #include "kernels/firmware/code/gemm.h"
 #include "kernels/firmware/code/gru.h"
 #include "kernels/firmware/code/lstm.h"
+#include "kernels/firmware/code/recurrent_open.h"
 #include "kernels/firmware/code/rnn.h"
 
 const tort_firmware_floats FORM = {
@@ -17,5 +18,6 @@ const tort_firmware_floats FORM = {
     .dense = tinyort_dense_float,
     .gemm = tinyort_gemm,
     .recurrent = tinyort_recurrent,
+    .recurrent_open = tinyort_recurrent_open,
     .steps = {tinyort_rnn, tinyort_lstm, tinyort_gru}, /* by tort_rnn_cell */
 };

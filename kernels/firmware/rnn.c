@@ -1,5 +1,5 @@
 /* rnn.c - RNN, LSTM and GRU of floats, with functions that have no numbers of their own. Each gate is two dense layers,
- * of x and of h. */
+ * of x and of h, whose weights are packed, or laid out by the run where they are not constant. */
 #include "ops/rnn.h"
 #include "kernels/firmware/bytes.h"
 #include "kernels/firmware/floats.h"
@@ -11,6 +11,7 @@ static const char *const functions[] = {
     [TORT_RNN_SOFTPLUS] = "tinyort_softplus", [TORT_RNN_SOFTSIGN] = "tinyort_softsign"};
 
 enum { KNOWN = sizeof functions / sizeof *functions };
+enum { PACKED, OPEN }; /* values of tort_kernel.variant; OPEN: the weights are operands of the run */
 
 /* The gates' functions, of which RNN has one and GRU two. */
 static const char *function_of(const tort_rnn_params *p, int32_t i) {
@@ -27,6 +28,7 @@ static tort_verdict claim_rnn(const tort_target *target, const tort_node_view *n
         if (!function_of(p, i) || own || a->function != b->function)
             return tort_no(TORT_NO_ATTR, "", "activation %d is not one of both directions without numbers", (int)i);
     }
+    if (node->kernel->variant == OPEN) return verdict;
     if (verdict.code == TORT_YES) verdict = tort_firmware_claim_constant(node, TORT_RNN_W, "W");
     if (verdict.code == TORT_YES) verdict = tort_firmware_claim_constant(node, TORT_RNN_R, "R");
     return verdict.code == TORT_YES ? tort_firmware_claim_constant(node, TORT_RNN_B, "B") : verdict;
@@ -35,14 +37,6 @@ static tort_verdict claim_rnn(const tort_target *target, const tort_node_view *n
 /* Filters of a gate, in eights. */
 static int64_t rows_of(int64_t hidden) {
     return (hidden + 7) / 8 * 8;
-}
-
-static tort_status size_rnn(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
-    const tort_rnn_params *p = node->params;
-    (void)target;
-    (void)error;
-    *scratch = (size_t)(2 * p->hidden + (1 + p->gates) * rows_of(p->hidden)) * sizeof(float);
-    return TORT_OK;
 }
 
 /* The gates whose sums hold R h before a step. */
@@ -81,6 +75,17 @@ static bool layout_of(const tort_rnn_params *p, int64_t input, int64_t hidden, l
             return false;
     }
     return true;
+}
+
+static tort_status size_rnn(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
+    const tort_rnn_params *p = node->params;
+    layout packed = {{0}};
+    (void)target;
+    *scratch = (size_t)(2 * p->hidden + (1 + p->gates) * rows_of(p->hidden)) * sizeof(float);
+    if (node->kernel->variant != OPEN ||
+        (layout_of(p, p->input, p->hidden, &packed) && tort_add_size(*scratch, packed.at[3], scratch)))
+        return TORT_OK;
+    return tort_fail(error, TORT_E_MODEL, "the weights do not fit the memory");
 }
 
 static tort_status pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
@@ -137,7 +142,8 @@ static tort_status run_rnn(const tort_call *call) {
     const tort_firmware_floats *form = ((const tort_firmware_bytes *)call->device)->floats;
     tort_emit *emit = tort_firmware_emit_of(call);
     const tort_rnn_params *p = call->params;
-    const tinyort_recurrent_shape shape = shape_of(p);
+    const tinyort_recurrent_open_shape shape = {shape_of(p)};
+    const bool open = call->kernel->variant == OPEN;
     layout at = {{0}};
     (void)layout_of(p, p->input, p->hidden, &at);
     const float *x = call->inputs[TORT_RNN_X].data, *weights[3], clip = (float)p->clip;
@@ -148,15 +154,19 @@ static tort_status run_rnn(const tort_call *call) {
     float *last_c = tort_firmware_output(call, 2);
     tinyort_function *const f = code_of(p, 0), *const g = code_of(p, 1), *const k = code_of(p, 2);
     for (int32_t i = 0; i < 3; i++) {
-        weights[i] = (const float *)((const char *)call->packed + at.at[i]);
-        tort_firmware_array(call, i, TORT_FLOAT, at.at[i], (at.at[i + 1] - at.at[i]) / sizeof(float));
+        weights[i] =
+            open ? tort_firmware_input(call, TORT_RNN_W + i) : (const float *)((const char *)call->packed + at.at[i]);
+        if (!open) tort_firmware_array(call, i, TORT_FLOAT, at.at[i], (at.at[i + 1] - at.at[i]) / sizeof(float));
     }
     tort_status status = emit ? TORT_OK : tort_rnn_check_lengths(call);
-    if (!status && !emit)
-        form->recurrent(&shape, x, weights[0], weights[1], weights[2], lengths, h, c, peepholes, y, last_h, last_c,
-                        call->scratch, form->steps[p->cell], f, g, k, clip);
+    if (!status && !emit && open)
+        form->recurrent_open(&shape, x, weights[0], weights[1], weights[2], lengths, h, c, peepholes, y, last_h, last_c,
+                             call->scratch, form->steps[p->cell], f, g, k, clip);
+    else if (!status && !emit)
+        form->recurrent(&shape.layer, x, weights[0], weights[1], weights[2], lengths, h, c, peepholes, y, last_h,
+                        last_c, call->scratch, form->steps[p->cell], f, g, k, clip);
     if (status || !emit) return status;
-    status = tort_firmware_print(call, form->step, "tinyort_recurrent", &shape,
+    status = tort_firmware_print(call, form->step, open ? "tinyort_recurrent_open" : "tinyort_recurrent", &shape,
                                  TORT_FIRMWARE_OPERANDS(x, weights[0], weights[1], weights[2], lengths, h, c, peepholes,
                                                         y, last_h, last_c, call->scratch, steps[p->cell], f, g, k),
                                  TORT_FIRMWARE_NUMBERS(clip));
@@ -169,4 +179,11 @@ static tort_status run_rnn(const tort_call *call) {
         .pack = {.size = pack_size}, .run = run_rnn, .size = size_rnn, .emit = tort_firmware_emit                      \
     }
 
-const tort_kernel tort_firmware_rnn[] = {ROW("RNN"), ROW("LSTM"), ROW("GRU"), {.op = NULL}};
+#define OPEN_ROW(op_)                                                                                                  \
+    {                                                                                                                  \
+        .domain = "", .op = op_, .name = "recurrent_open", .claim = claim_rnn, .run = run_rnn, .size = size_rnn,       \
+        .emit = tort_firmware_emit, .variant = OPEN                                                                    \
+    }
+
+const tort_kernel tort_firmware_rnn[] = {ROW("RNN"),       ROW("LSTM"),     ROW("GRU"),  OPEN_ROW("RNN"),
+                                         OPEN_ROW("LSTM"), OPEN_ROW("GRU"), {.op = NULL}};

@@ -123,10 +123,10 @@ def wide(folder):
 
 
 def test_what_firmware_lacks_has_a_cure(suite, folder):
-    """The two ways of quantizing that it does not run: scales that are found while it runs, and 16 bits."""
+    """The two ways of quantizing that it does not run: products whose scales are found while they run, and 4 bits."""
     save_model(folder / "dynamic.onnx", [helper.make_node("DynamicQuantizeMatMul", ["x", "w", "scale"], ["y"], domain="com.microsoft")], [floats("x", [2, 3])], [floats("y", [2, 4])],
                domains=["com.microsoft"], weights=[weight("w", np.zeros((3, 4), np.int8)), weight("scale", np.float32(0.01))])  # fmt: skip
-    save_model(folder / "wide.onnx", [helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["y"])], [floats("x", [4])], [tensor("y", TensorProto.INT16, [4])],
-               opset=21, weights=[weight("scale", np.float32(0.01)), weight("zero", np.int16(0))])  # fmt: skip
-    for name, cure in (("dynamic", "onnxruntime.quantization.quantize_static"), ("wide", "-> quantize activations to 8 bits")):
+    save_model(folder / "narrow.onnx", [helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["y"])], [floats("x", [4])], [tensor("y", TensorProto.INT4, [4])],
+               opset=21, weights=[weight("scale", np.float32(0.01)), helper.make_tensor("zero", TensorProto.INT4, [], [0])])  # fmt: skip
+    for name, cure in (("dynamic", "onnxruntime.quantization.quantize_static"), ("narrow", "-> quantize activations to 8 bits")):
         suite.expect(4, [cure, "tinyort plan --ep firmware shows all"], "compile", folder / f"{name}.onnx", "-o", folder / name)

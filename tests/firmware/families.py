@@ -13,9 +13,9 @@ def weight(rng, name, *shape):
     return numpy_helper.from_array(rng.standard_normal(shape).astype(np.float32), name)
 
 
-def save_model(path, nodes, inputs, outputs, weights=()):
+def save_model(path, nodes, inputs, outputs, weights=(), opset=17):
     graph = helper.make_graph(nodes, "g", inputs, outputs, weights)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10 if opset > 20 else 8), path)
     return path
 
 
@@ -175,7 +175,7 @@ def family(path, steps, inputs, weights=(), opset=20):
         nodes.append(helper.make_node(op, names.split(","), made, f"{op}_{i}", **attributes))
         outputs += made
     graph = helper.make_graph(nodes, "g", inputs, [onnx.ValueInfoProto(name=name) for name in outputs], weights)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)], ir_version=8), path)
     return path
 
 
@@ -297,7 +297,7 @@ def losses(path):
 
 
 def recurrent(path):
-    """LSTM, GRU and RNN: both directions, states, lengths, peepholes, batches first, and other functions."""
+    """LSTM, GRU and RNN: both directions, states, lengths, peepholes, batches first, other functions, and weights that are computed."""
     rng = np.random.default_rng(9)
     size, hidden = 5, 4
     weights = [constant("lengths", [3, 6], np.int32)]
@@ -311,8 +311,13 @@ def recurrent(path):
         ("GRU", "x,w31,r31,b31,,h1", {"hidden_size": hidden, "outputs": 2}),
         ("GRU", "x,w32,r32,b32,lengths", {"hidden_size": hidden, "direction": "bidirectional", "linear_before_reset": 1, "outputs": 2}),
         ("RNN", "x,w11,r11,b11", {"hidden_size": hidden, "outputs": 2}),
+        ("Mul", "w42,one", {}),
+        ("LSTM", "x,o6_0,r42,b42,lengths,h2,h2,p2", {"hidden_size": hidden, "direction": "bidirectional", "outputs": 3}),
+        ("GRU", "x,w32,given,b32", {"hidden_size": hidden, "direction": "bidirectional", "linear_before_reset": 1, "outputs": 2}),
+        ("RNN", "x,w11,back", {"hidden_size": hidden, "direction": "reverse", "outputs": 2}),
     ]
-    return family(path, steps, [floats("x", [6, 2, size]), floats("t", [2, 6, size]), floats("h1", [1, 2, hidden]), floats("h2", [2, 2, hidden])], weights)
+    inputs = [floats("one", [1]), floats("given", [2, 3 * hidden, hidden]), floats("back", [1, hidden, hidden])]
+    return family(path, steps, [*inputs, floats("x", [6, 2, size]), floats("t", [2, 6, size]), floats("h1", [1, 2, hidden]), floats("h2", [2, 2, hidden])], weights)
 
 
 def states(path):
@@ -349,6 +354,43 @@ def sums(path):
     weights += [constant("positive", [0.5, 0.25, 3], np.float32), constant("zeros", [0, 0], np.float32)]
     inputs = [whole(name, shape, TensorProto.UINT8) for name, shape in (("a", [2, 4, 5]), ("one5", [5]), ("x", [2, 4, 5, 6]))]
     return family(path, steps, [*inputs, whole("b", [3, 5], TensorProto.INT8), whole("s", [1, 4, 7], TensorProto.INT8), floats("y", [3, 7])], weights)
+
+
+def scales(path):
+    """Quantized by axis, by block and by tensor, with scales of the run: integers of 8 and 16 bits, and of 32 that a float does not hold."""
+    rng = np.random.default_rng(14)
+    weights = [constant(name, rng.uniform(0.01, 2, shape), np.float32) for name, shape in (("by_axis", (3,)), ("by_block", (2, 3, 2)), ("one", ()))]
+    weights += [constant(f"{name}_zero", rng.integers(0, 100, shape), kind) for name, shape, kind in (("u8", (3,), np.uint8), ("i16", (2, 3, 2), np.int16), ("u16", (), np.uint16))]
+    steps = [("QuantizeLinear", names, {"axis": axis, **more}) for names, axis, more in (("x,by_axis,u8_zero", 1, {}), ("x,by_block,i16_zero", -1, {"block_size": 3}), ("x,by_block", 2, {"block_size": 4, "output_dtype": TensorProto.INT8}))]
+    steps += [("QuantizeLinear", "x,one,u16_zero", {}), ("QuantizeLinear", "x,found", {}), ("QuantizeLinear", "x,by_axis", {"axis": 1, "output_dtype": TensorProto.INT16})]
+    steps += [("DequantizeLinear", names, {"axis": axis, **more}) for names, axis, more in (("o0_0,by_axis,u8_zero", 1, {}), ("o1_0,by_block,i16_zero", 2, {"block_size": 3}), ("o3_0,found,u16_zero", 1, {}), ("wide,one", 1, {}))]
+    return family(path, steps, [floats("x", [2, 3, 5]), floats("found", [1]), whole("wide", [4], TensorProto.INT32)], [*weights], opset=21)
+
+
+def sequences(path):
+    """Rotations of pairs by every layout of heads and positions, sequences turned round, caches that are written at positions; gated units."""
+    rng = np.random.default_rng(15)
+    weights = [weight(rng, name, *shape) for name, shape in (("cos", (9, 3)), ("sin", (9, 3)), ("own_cos", (2, 4, 2)), ("own_sin", (2, 4, 2)))]
+    weights += [constant("at", [[8, 0, 3, 3], [1, 2, 7, 5]]), constant("from", [4]), constant("lengths", [3, 0, 5]), constant("pair", [4, 1]), constant("rounds", [7, 3])]
+    steps = [("RotaryEmbedding", "x,cos,sin,at", {}), ("RotaryEmbedding", "x,own_cos,own_sin", {"rotary_embedding_dim": 4, "interleaved": 1}), ("RotaryEmbedding", "packed,cos,sin,at", {"num_heads": 3, "interleaved": 1})]
+    steps += [("RotaryEmbedding", "packed,from,cos,sin", {"num_heads": 3, "domain": "com.microsoft"}), ("SwiGLU", "x,z", {"alpha": 1.5})]
+    steps += [("ReverseSequence", "s,lengths", {"batch_axis": axis, "time_axis": 1 - axis}) for axis in (1,)] + [("ReverseSequence", "i,pair", {"batch_axis": 0, "time_axis": 1})]
+    steps += [("TensorScatter", "x,update,pair", {"axis": 3}), ("TensorScatter", "x,update,rounds", {"axis": 3, "mode": "circular"}), ("TensorScatter", "x,z", {})]
+    inputs = [floats("x", [2, 3, 4, 6]), floats("z", [2, 3, 4, 6]), floats("packed", [2, 4, 18]), floats("s", [5, 3, 2]), whole("i", [2, 6]), floats("update", [2, 3, 4, 2])]
+    return family(path, steps, inputs, weights, opset=28)
+
+
+def spectra(path):
+    """Fourier transforms of even and odd lengths, along both axes, padded, cut, of one side, inverse; frames with and without a window."""
+    weights = [constant(name, value) for name, value in (("first", 1), ("second", 2), ("eight", 8), ("three", 3), ("five", 5), ("two", 2))] + [constant("window", [0.1, 0.7, 1, 0.6, 0.2], np.float32)]
+    steps = [("DFT", "real,,first", {}), ("DFT", "real,eight,second", {"onesided": 1}), ("DFT", "complex,three,second", {}), ("DFT", "complex,,first", {"inverse": 1}), ("DFT", "complex,eight,second", {"inverse": 1, "onesided": 1}), ("DFT", "complex,,second", {"inverse": 1, "onesided": 1})]
+    steps += [("STFT", "signal,two,window", {}), ("STFT", "signal,three,,five", {"onesided": 0}), ("STFT", "pairs,two,window,five", {"onesided": 0})]
+    return family(path, steps, [floats("real", [2, 7, 6, 1]), floats("complex", [2, 7, 5, 2]), floats("signal", [2, 12, 1]), floats("pairs", [1, 9, 2])], weights, opset=20)
+
+
+def alone(path):
+    """A model without inputs."""
+    return family(path, [("Relu", "w", {})], [], [weight(np.random.default_rng(16), "w", 3)])
 
 
 def kinds(path):
@@ -408,4 +450,4 @@ def activations(path):
     return path
 
 
-MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, states, queries, sums, kinds, images, grids, activations)
+MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, states, queries, sums, scales, sequences, spectra, alone, kinds, images, grids, activations)

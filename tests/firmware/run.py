@@ -235,18 +235,18 @@ OF_TARGETS = {"digits", "network", "products", "line", "windows", "dense", "acti
 
 
 def check_dump(tally, tinyort, folder):
-    """Nodes of 8-bit numbers, which firmware takes only joined: --dump shows what the joined ones make, in the bits of the outputs."""
+    """Weights of 4 bits, which firmware takes only folded: --dump shows what the other nodes make, in the bits of the outputs."""
     x, y = floats("x", [1, 4, 6, 6]), floats("y", [1, 4, 6, 6])
-    scales = [numpy_helper.from_array(np.asarray(np.float32(0.05)), "s"), numpy_helper.from_array(np.asarray(np.int8(3)), "zero"), numpy_helper.from_array(np.asarray(np.array([0.01, 0.02, 0.03, 0.04], np.float32)), "ws"), numpy_helper.from_array(np.asarray(np.zeros(4, np.int8)), "wz"),
-              numpy_helper.from_array(np.asarray(np.random.default_rng(1).integers(-127, 127, (4, 4, 3, 3), np.int8)), "w")]
+    scales = [numpy_helper.from_array(np.asarray(np.float32(0.05)), "s"), numpy_helper.from_array(np.asarray(np.int8(3)), "zero"), numpy_helper.from_array(np.asarray(np.array([0.01, 0.02, 0.03, 0.04], np.float32)), "ws"), helper.make_tensor("wz", TensorProto.INT4, [4], [0] * 4),
+              helper.make_tensor("w", TensorProto.INT4, [4, 4, 3, 3], np.random.default_rng(1).integers(-8, 8, 144).tolist())]
     nodes = [helper.make_node("QuantizeLinear", ["x", "s", "zero"], ["xq"]), helper.make_node("DequantizeLinear", ["xq", "s", "zero"], ["xd"]),
              helper.make_node("DequantizeLinear", ["w", "ws", "wz"], ["wd"], axis=0), helper.make_node("Conv", ["xd", "wd"], ["c"], pads=[1, 1, 1, 1]),
              helper.make_node("QuantizeLinear", ["c", "s", "zero"], ["cq"]), helper.make_node("DequantizeLinear", ["cq", "s", "zero"], ["y"])]
-    model = save_model(folder / "dumped.onnx", nodes, [x], [y], weights=scales)
+    model = save_model(folder / "dumped.onnx", nodes, [x], [y], weights=scales, opset=21)
     values = folder / "values"
     done = run(tinyort, "run", model, "--ep", "firmware", "--random", "1", "--dump", f"all={values}", "--save", folder / "outputs")
     tally.check(done.returncode == 0 and "folded and fused nodes are looked at as they are" in done.stderr, f"--dump: {done.stdout}{done.stderr}")
-    tally.check((values / "cq.npy").exists() and (np.load(values / "y.npy") == np.load(folder / "outputs/output_0.npy")).all(), "the values of joined nodes")
+    tally.check((values / "cq.npy").exists() and (np.load(values / "y.npy") == np.load(folder / "outputs/output_0.npy")).all(), "the values of folded nodes")
     factor = np.float32(0.05) * (np.load(values / "cq.npy").astype(np.float32) - 3)
     tally.check(np.array_equal(factor, np.load(values / "y.npy")), "y is what its bytes say")
 

@@ -1,6 +1,6 @@
 # ONNX's own backend cases, made by the onnx package, against the list of what must happen; and every operator row against
 # ONNX's schemas.
-TESTS += test-node test-node-runner test-node-optimized test-schemas
+TESTS += test-node test-node-firmware test-node-runner test-node-optimized test-schemas
 
 NODE_CASES ?= $(BUILD)/node-cases
 
@@ -8,6 +8,11 @@ NODE_CASES ?= $(BUILD)/node-cases
 ## Run ONNX's backend cases on the cpu provider, under older opsets too, against tests/node/expected.txt.
 test-node: $(NODE_CASES)/cases.json $(TINYORT)
 	@$(VENV)/bin/python tests/node/run.py $(TINYORT) $(NODE_CASES) tests/node/expected.txt
+
+.PHONY: test-node-firmware
+## Hold what firmware refuses of ONNX's node cases against tests/node/firmware.txt.
+test-node-firmware: $(NODE_CASES)/cases.json $(TINYORT)
+	@$(VENV)/bin/python tests/node/run.py $(TINYORT) $(NODE_CASES) tests/node/expected.txt --and tests/node/firmware.txt --ep firmware --kinds node
 
 ifneq ($(CUDASIM_CXX),)
 TESTS += test-node-cudasim

@@ -36,7 +36,8 @@ static void tinyort_recurrent(const tinyort_recurrent_shape *s, const float *x, 
     for (int32_t d = 0; d < s->directions; d++)
         for (int32_t n = 0; n < s->batch; n++) {
             const float *bias = biases + d * (2 * all - summed);
-            const int32_t length = lengths ? lengths[n] : s->length, backwards = s->reverse || d > 0;
+            const int32_t length = lengths && lengths[n] < s->length ? lengths[n] : s->length,
+                          backwards = s->reverse || d > 0;
             const int32_t place = (s->batch_first ? n * s->directions + d : d * s->batch + n) * hidden;
             const tinyort_cell cell = {.r = r + (d * all + summed) * hidden,
                                        .bias = bias + all,

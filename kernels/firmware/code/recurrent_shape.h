@@ -10,6 +10,11 @@ typedef struct tinyort_recurrent_shape {
         linear_before_reset;
 } tinyort_recurrent_shape;
 
+/* The same for recurrent_open.h. */
+typedef struct tinyort_recurrent_open_shape {
+    tinyort_recurrent_shape layer;
+} tinyort_recurrent_open_shape;
+
 typedef float tinyort_function(float);
 
 /* Operands of a step, in one direction. */

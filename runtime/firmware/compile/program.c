@@ -88,7 +88,7 @@ static const char start[] =
     "#endif\n"
     "\n";
 
-static const char functions[] =
+static const char reader[] =
     "static int read_file(const char *path, void *to, size_t bytes) {\n"
     "    FILE *file = fopen(path, \"rb\");\n"
     "    const size_t got = file ? fread(to, 1, bytes, file) : 0;\n"
@@ -97,14 +97,15 @@ static const char functions[] =
     "    if (got == bytes && !more) return 0;\n"
     "    fprintf(stderr, \"%s: expected a file of %lu bytes\\n\", path, (unsigned long)bytes);\n"
     "    return 1;\n"
-    "}\n\n"
-    "static int write_file(const char *path, const void *from, size_t bytes) {\n"
-    "    FILE *file = fopen(path, \"wb\");\n"
-    "    const size_t put = file ? fwrite(from, 1, bytes, file) : 0;\n"
-    "    if (file && !fclose(file) && put == bytes) return 0;\n"
-    "    fprintf(stderr, \"%s: cannot be written\\n\", path);\n"
-    "    return 1;\n"
     "}\n\n";
+
+static const char writer[] = "static int write_file(const char *path, const void *from, size_t bytes) {\n"
+                             "    FILE *file = fopen(path, \"wb\");\n"
+                             "    const size_t put = file ? fwrite(from, 1, bytes, file) : 0;\n"
+                             "    if (file && !fclose(file) && put == bytes) return 0;\n"
+                             "    fprintf(stderr, \"%s: cannot be written\\n\", path);\n"
+                             "    return 1;\n"
+                             "}\n\n";
 
 /* Aligned bytes; C has no empty arrays. */
 static void print_union(const char *name, uint64_t bytes, FILE *file) {
@@ -137,7 +138,8 @@ tort_status tort_compile_program(tort_compilation *c, FILE *file) {
     fprintf(file, "#include \"%s.h\"\n\n#include <stdio.h>\n\n", c->name);
     if (board_of(c)->stack) fprintf(file, "%s", start);
     print_buffers(c, file);
-    fprintf(file, "\n%sint main(int argc, char **argv) {\n    int failed = 0;\n", functions);
+    fprintf(file, "\n%s%sint main(int argc, char **argv) {\n    int failed = 0;\n",
+            plan->input_count || c->apart ? reader : "", writer);
     fprintf(file,
             "    if (argc != %d) {\n        fprintf(stderr, \"%s_main: expected %d files, got %%d\\n\", argc - 1);\n"
             "        return 2;\n    }\n    (void)argv;\n",
