@@ -88,11 +88,11 @@ const int8_t *tort_firmware_weights(const tort_firmware_filters *f, const void *
 
 void tort_firmware_define(const tort_call *call, bool wide, bool uint8, bool far) {
     tort_emit *emit = tort_firmware_emit_of(call);
-    int32_t count = 0;
-    if (emit && wide) emit->defines[count++] = "#define TINYORT_WIDE /* some sums of products may reach 2^24 */";
-    if (emit && uint8) emit->defines[count++] = "#define TINYORT_UINT8 /* some tensors are uint8 */";
+    if (emit && wide)
+        tort_firmware_define_line(emit, "#define TINYORT_WIDE /* some sums of products may reach 2^24 */");
+    if (emit && uint8) tort_firmware_define_line(emit, "#define TINYORT_UINT8 /* some tensors are uint8 */");
     if (emit && far)
-        emit->defines[count] = "#define TINYORT_FAR /* some sums are far out of the range of their type */";
+        tort_firmware_define_line(emit, "#define TINYORT_FAR /* some sums are far out of the range of their type */");
 }
 
 void tort_firmware_tell_product(const tort_call *call, const tort_firmware_filters *f,

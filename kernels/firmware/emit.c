@@ -1,6 +1,7 @@
 /* emit.c - prints calls of the functions in kernels/firmware/code as C: emit of a row is its run with a call that is
  * printed. */
 #include "kernels/firmware/bytes.h"
+#include "kernels/firmware/code/axes.h"
 #include "runtime/core/base/locale.h"
 #include "runtime/firmware/compile/compile.h"
 #include "runtime/include/bands.h"
@@ -11,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE = 88 }; /* columns after which a new line begins */
+enum {
+    LINE = 88,        /* columns after which a new line begins */
+    COMPILED_AXES = 4 /* TINYORT_AXES of a compiled model, if that is enough */
+};
 
 /* Text that grows in the room for a call; `used` counts what did not fit, too. */
 typedef struct printer {
@@ -59,12 +63,20 @@ static void print_next(printer *to, size_t length) {
     if (!to->line || full) to->line = to->used;
 }
 
+void tort_firmware_define_line(tort_emit *emit, const char *line) {
+    size_t i = 0;
+    while (emit->defines[i] && emit->defines[i] != line) i++;
+    emit->defines[i] = line;
+}
+
 /* Prints a member of `room` values, without trailing zeros. */
 static void print_member(printer *to, const char *name, bool list, int32_t room, const int32_t *values) {
     print_next(to, 0);
     if (to->emit->banded && print_banded(to, name, *values)) return;
     int32_t count = room;
     while (count > 1 && !values[count - 1]) count--;
+    if (room == TINYORT_AXES && count > COMPILED_AXES)
+        tort_firmware_define_line(to->emit, "#define TINYORT_MANY_AXES /* some calls have more than four */");
     print(to, ".%s = %s", name, list ? "{" : "");
     for (int32_t i = 0; i < count; i++) print(to, "%s%" PRId32, i ? ", " : "", values[i]);
     print(to, list ? "}" : "");
@@ -87,7 +99,8 @@ static const int32_t *print_struct(printer *to, const char *members, const char 
             at = skip_blanks(at + 1);
             const size_t own = strcspn(at, "[,;");
             const bool list = at[own] == '[', whole = !strcmp(type, "int32_t");
-            const int32_t room = list ? (int32_t)strtol(at + own + 1, NULL, 10) : 1;
+            const int32_t axes = !strncmp(at + own, "[TINYORT_AXES", 13) ? TINYORT_AXES : 0;
+            const int32_t room = axes ? axes : list ? (int32_t)strtol(at + own + 1, NULL, 10) : 1;
             snprintf(name, sizeof name, "%s%.*s%s", prefix, (int)own, at, whole ? "" : ".");
             if (whole) print_member(to, name, list, room, values);
             values = whole ? values + room : print_struct(to, tort_firmware_struct_of(type), name, values);

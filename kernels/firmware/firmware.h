@@ -94,6 +94,8 @@ bool tort_firmware_makes_nothing(const tort_call *call);
 tort_status tort_firmware_print(const tort_call *call, const char *form, const char *function, const void *shape,
                                 const void *const *operands, size_t operand_count, const float *numbers,
                                 size_t number_count);
+/* Adds a line of the preprocessor, which is static, to those ahead of all code. */
+void tort_firmware_define_line(tort_emit *emit, const char *line);
 /* If the call is printed: its packed weights have array `i` of `count` elements from byte `offset` on. */
 void tort_firmware_array(const tort_call *call, int32_t i, tort_type type, size_t offset, size_t count);
 

@@ -128,6 +128,31 @@ static tort_status run_zip(const tort_call *call) {
     return run_one(call, call->kernel->variant, &call->inputs[0], &b);
 }
 
+/* The function that is the power by a constant exponent; NULL: there is none. */
+static const char *power_of(const tort_call *call) {
+    static const struct {
+        float exponent;
+        const char *name;
+    } powers[] = {
+        {2.0f, "tinyort_square"}, {3.0f, "tinyort_cube"}, {0.5f, "tinyort_root"}, {-1.0f, "tinyort_reciprocal"}};
+    const tort_emit *emit = tort_firmware_emit_of(call);
+    const tort_tensor *b = &call->inputs[1];
+    const bool known = !emit || emit->node->inputs[1].data;
+    if (!known || call->inputs[0].type != TORT_FLOAT || tort_count(b) != 1) return NULL;
+    if (b->type != TORT_FLOAT && b->type != TORT_INT64) return NULL;
+    const float exponent = b->type == TORT_FLOAT ? *(const float *)b->data : (float)*(const int64_t *)b->data;
+    for (size_t i = 0; i < sizeof powers / sizeof *powers; i++)
+        if (powers[i].exponent == exponent) return powers[i].name;
+    return NULL;
+}
+
+/* tinyort_pow needs exponentials and logarithms in double, and decides anew for each element. */
+static tort_status run_power(const tort_call *call) {
+    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    const tort_firmware_map m = {power_of(call), false, {0}};
+    return m.name ? tort_firmware_run_map(call, &m, tort_count(y), x->data, y->data) : run_zip(call);
+}
+
 /* One operand, which stands for both. */
 static tort_status run_alone(const tort_call *call) {
     return run_one(call, call->kernel->variant, &call->inputs[0], &call->inputs[0]);
@@ -172,7 +197,7 @@ const tort_kernel tort_firmware_zip[] = {
     ROW("Sub", zip, SUB),
     ROW("Mul", zip, MUL),
     ROW("Div", zip, DIV),
-    ROW("Pow", zip, POW),
+    ROW("Pow", power, POW),
     ROW("PRelu", zip, PRELU),
     ROW("Mod", zip, MOD),
     ROW("Equal", zip, EQUAL),

@@ -30,6 +30,7 @@ TEXT_COLUMNS = {"model": 26, "target": 10, "option": 6}  # name and width
 NUMBER_COLUMNS = {"code": 6, "lib": 5, "weights": 8, "arena": 7, "stack": 6, "instructions": 13}
 DIGITS = ("digits", Path("models/digits.onnx"), {"image": (1, 1, 8, 8)})
 EXAMPLE = Path("models/digits-cortex-m4")
+OTHER_MODEL = "ds_cnn_int8io"
 
 
 class Model:
@@ -164,6 +165,25 @@ def check_models(report, tinyort, arguments, targets, options):
                 print(f"{model.name} compiles now: take it out of REFUSED in tests/embed/run.py", file=sys.stderr)
 
 
+# ---- other compilers --------------------------------------------------------------------------------------------------
+
+# What a compiler sees that has the processor's intrinsics, and nothing of GCC; GCC itself does not know the pragma of others.
+OTHER = '#pragma GCC diagnostic ignored "-Wunknown-pragmas"\n#undef __GNUC__\n'
+
+
+def check_other_compiler(report, tinyort, arguments, target):
+    """A model of 8 bits without what is in GCC's own words: assembly, attributes."""
+    name, work = OTHER_MODEL, arguments.work / "other"
+    model = Model(name, arguments.models / f"{name}.onnx", {})
+    plugins = boards.build_plugins(os.environ.get("CC", "cc"), [target], work)
+    told = boards.compile_model(tinyort, model.path, {}, target, work / name)
+    expected = boards.expected_outputs(tinyort, model.path, model.values, target, work / "host")
+    for source in (work / name / f"{name}.c", work / name / f"{name}_weights.c"):
+        source.write_text(OTHER + source.read_text())
+    row = measure(model, target, "-O2", work / name, work, expected, plugins)
+    report.add(row | {"model": f"{name}, other C", "arena": told["arena_bytes"]})
+
+
 # ---- the example ------------------------------------------------------------------------------------------------------
 
 
@@ -198,7 +218,10 @@ def main():
         else:
             targets.append(target)
     check_models(report, arguments.tinyort, arguments, targets, arguments.option.split(","))
-    if not arguments.only and not arguments.bands and boards.TARGETS["cortex-m4"] in targets:
+    cortex_m4 = boards.TARGETS["cortex-m4"]
+    if arguments.only in (None, OTHER_MODEL) and not arguments.bands and cortex_m4 in targets:
+        check_other_compiler(report, arguments.tinyort, arguments, cortex_m4)
+    if not arguments.only and not arguments.bands and cortex_m4 in targets:
         check_example(report, arguments.tinyort, arguments.work)
     report.end()
 

@@ -264,10 +264,10 @@ def pairs(path):
     steps += [(op, "i,j", {}) for op in ("Add", "Sub", "Mul", "Div", "Mod", "Equal", "Less", "Greater", "Max")] + [(op, "a,b", {}) for op in ("And", "Or", "Xor")]
     steps += [(op, "i,j", {}) for op in ("BitwiseAnd", "BitwiseOr", "BitwiseXor")] + [("BitwiseNot", "i", {}), ("BitShift", "u,v", {"direction": "LEFT"}), ("BitShift", "u,v", {"direction": "RIGHT"})]
     steps += [("IsNaN", "x", {}), ("IsInf", "x", {"detect_negative": 0}), ("IsInf", "x", {})]
-    steps += [(op, "x,y,z", {}) for op in ("Sum", "Mean", "Max", "Min")] + [("Pow", "x,two", {}), ("Pow", "s,half", {}), ("PRelu", "x,slope", {})]
+    steps += [(op, "x,y,z", {}) for op in ("Sum", "Mean", "Max", "Min")] + [("Pow", f"x,{by}", {}) for by in ("two", "three", "minus", "root")] + [("Pow", "s,half", {}), ("PRelu", "x,slope", {})]
     inputs = [floats("x", [2, 1, 3, 2, 4]), floats("y", [4, 1, 2, 1]), floats("z", [1]), floats("s", [9]), whole("i", [3, 4]), whole("j", [4]), whole("a", [3, 4], TensorProto.BOOL), whole("b", [4], TensorProto.BOOL)]
     inputs += [whole("u", [3, 4], TensorProto.UINT8), whole("v", [4], TensorProto.UINT8)]
-    return family(path, steps, inputs, [constant("two", 2, np.float32), constant("half", 0.3, np.float32), constant("slope", [[0.1], [0.2]], np.float32)])
+    return family(path, steps, inputs, [constant("two", 2, np.float32), constant("three", [[3]], np.float32), constant("minus", -1, np.int64), constant("root", [0.5], np.float32), constant("half", 0.3, np.float32), constant("slope", [[0.1], [0.2]], np.float32)])
 
 
 def reductions(path):

@@ -1,5 +1,6 @@
 # Models as C for firmware: compiled here, and held to the bits of the provider firmware.
 TESTS += test-firmware
+MODELS_VENV ?= build/venv-models
 
 .PHONY: test-firmware
 ## Test `tinyort compile`: strict compilers, bits of --ep firmware, whole numbers against double, bands of rows, symbols, refusals.
@@ -16,3 +17,8 @@ test-compile: $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/coverage.py $(TINYORT) $(if $(ONLY),--only $(ONLY)) \
 	    $(or $(MODELS),$(wildcard $(BUILD)/models) $(wildcard $(VENV)/lib/python3*/site-packages/onnx/backend/test/data/pytorch-*) \
 	    $(wildcard $(VENV)/lib/python3*/site-packages/onnx/backend/test/data/light))
+
+.PHONY: test-firmware-networks
+## Hold networks that PyTorch exports and onnxruntime quantizes, compiled, to double and to onnxruntime (installs PyTorch). ONLY=NAME,...
+test-firmware-networks: $(TINYORT) $(MODELS_VENV)/ready
+	@$(MODELS_VENV)/bin/python tests/firmware/networks.py $(TINYORT) $(if $(ONLY),--only $(ONLY))

@@ -4,12 +4,13 @@
 #ifndef TORT_FIRMWARE_CODE_CUMULATIVE_H
 #define TORT_FIRMWARE_CODE_CUMULATIVE_H
 
+#include "kernels/firmware/code/axes.h"
 #include "kernels/firmware/code/index.h"
 #include "kernels/firmware/code/load.h"
 #include "kernels/firmware/code/store.h"
 
 typedef struct tinyort_cumulative_shape {
-    int32_t type, product, exclusive, reverse, narrow, rank, dims[8];
+    int32_t type, product, exclusive, reverse, narrow, rank, dims[TINYORT_AXES];
 } tinyort_cumulative_shape;
 
 static void tinyort_cumulative(const tinyort_cumulative_shape *s, const void *x, const void *axes, void *y) {

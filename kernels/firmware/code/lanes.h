@@ -40,6 +40,16 @@ static uint32_t tinyort_word(const int8_t *from) {
     return word;
 }
 
+#if defined(__ARM_FEATURE_SIMD32)
+/* The weights of a filter of 3 x 3 in pairs (a, b), (b, c) for each row. */
+#define TINYORT_TAKE_TAPS(w)                                                                                           \
+    uint32_t taps[6];                                                                                                  \
+    for (int32_t i_ = 0; i_ < 6; i_ += 2, (w) += 4) {                                                                  \
+        taps[i_] = tinyort_even(tinyort_word(w));                                                                      \
+        taps[i_ + 1] = tinyort_odd(tinyort_word(w));                                                                   \
+    }
+#endif /* __ARM_FEATURE_SIMD32 */
+
 /* ---- steps of the loops ------------------------------------------------------------------------------------------
  *
  * In the processor's own instructions, because compilers run out of registers for the plain C below, which means the
@@ -115,12 +125,6 @@ static uint32_t tinyort_word(const int8_t *from) {
       [s0] "=&r"(y0), [s1] "+r"(y1)                                                                                    \
     : [ws] "r"(taps)                                                                                                   \
     : "memory"
-#define TINYORT_TAKE_TAPS(w)                                                                                           \
-    uint32_t taps[6];                                                                                                  \
-    for (int32_t i_ = 0; i_ < 6; i_ += 2, (w) += 4) {                                                                  \
-        taps[i_] = tinyort_even(tinyort_word(w));                                                                      \
-        taps[i_ + 1] = tinyort_odd(tinyort_word(w));                                                                   \
-    }
 #define TINYORT_NINE_TAPS(x0, x1, x2, stride, y0, y1)                                                                  \
     {                                                                                                                  \
         uint32_t a_, b_, u_, v_;                                                                                       \
@@ -153,6 +157,21 @@ static uint32_t tinyort_word(const int8_t *from) {
         TINYORT_TAP(is_signed, w, (x) + (column), y0, y1, y2, y3)                                                      \
         TINYORT_TAP(is_signed, w, (x) + 2 * (column), y0, y1, y2, y3)                                                  \
     }
+#if defined(__ARM_FEATURE_SIMD32)
+#define TINYORT_ROW_OF_TWO(x, u, v, stride, y0, y1)                                                                    \
+    {                                                                                                                  \
+        const uint32_t p_ = tinyort_pair_at(x), q_ = tinyort_pair_at((x) + 2);                                         \
+        y0 = tinyort_multiply_pairs(p_, u, y0) + tinyort_low(q_) * tinyort_high(v);                                    \
+        y1 = (stride) == 1 ? tinyort_multiply_pairs(q_, v, y1) + tinyort_high(p_) * tinyort_low(u)                     \
+                           : tinyort_multiply_pairs(q_, u, y1) + (x)[4] * tinyort_high(v);                             \
+        (x) += 2 * (stride);                                                                                           \
+    }
+#define TINYORT_NINE_TAPS(x0, x1, x2, stride, y0, y1)                                                                  \
+    y0 = y1;                                                                                                           \
+    TINYORT_ROW_OF_TWO(x0, taps[0], taps[1], stride, y0, y1)                                                           \
+    TINYORT_ROW_OF_TWO(x1, taps[2], taps[3], stride, y0, y1)                                                           \
+    TINYORT_ROW_OF_TWO(x2, taps[4], taps[5], stride, y0, y1)
+#else
 #define TINYORT_TAKE_TAPS(w)                                                                                           \
     const int32_t a0_ = (w)[0], a1_ = (w)[1], a2_ = (w)[3], b0_ = (w)[4], b1_ = (w)[5], b2_ = (w)[7], c0_ = (w)[8],    \
                   c1_ = (w)[9], c2_ = (w)[11];
@@ -165,6 +184,7 @@ static uint32_t tinyort_word(const int8_t *from) {
     TINYORT_ROW_OF_TWO(x0, a0_, a1_, a2_, stride, y0, y1)                                                              \
     TINYORT_ROW_OF_TWO(x1, b0_, b1_, b2_, stride, y0, y1)                                                              \
     TINYORT_ROW_OF_TWO(x2, c0_, c1_, c2_, stride, y0, y1)
+#endif /* __ARM_FEATURE_SIMD32: intrinsics */
 #endif /* __ARM_FEATURE_SIMD32 */
 
 /* Four channels of a pixel at x times their weights at w; advances w. */

@@ -4,11 +4,12 @@
 #ifndef TORT_FIRMWARE_CODE_MATMUL_INTEGER_H
 #define TORT_FIRMWARE_CODE_MATMUL_INTEGER_H
 
+#include "kernels/firmware/code/axes.h"
 #include "kernels/firmware/code/offset.h"
 
 typedef struct tinyort_matmul_integer_shape {
     int32_t a_flip, b_flip, batches, m, n, k, a_row, a_column, b_row, b_column, a_zero, b_zero;
-    int32_t rank, dims[8], as[8], bs[8];
+    int32_t rank, dims[TINYORT_AXES], as[TINYORT_AXES], bs[TINYORT_AXES];
 } tinyort_matmul_integer_shape;
 
 static void tinyort_matmul_integer(const tinyort_matmul_integer_shape *s, const void *a, const void *b,

@@ -3,12 +3,13 @@
 #ifndef TORT_FIRMWARE_CODE_MOVE_H
 #define TORT_FIRMWARE_CODE_MOVE_H
 
+#include "kernels/firmware/code/axes.h"
 #include "kernels/firmware/code/offset.h"
 
 #include <string.h>
 
 typedef struct tinyort_move_shape {
-    int32_t element_bytes, x_first, y_first, rank, dims[8], xs[8], ys[8];
+    int32_t element_bytes, x_first, y_first, rank, dims[TINYORT_AXES], xs[TINYORT_AXES], ys[TINYORT_AXES];
 } tinyort_move_shape;
 
 static void tinyort_move(const tinyort_move_shape *s, const void *x, void *y) {

@@ -4,11 +4,13 @@
 #ifndef TORT_FIRMWARE_CODE_PAD_H
 #define TORT_FIRMWARE_CODE_PAD_H
 
+#include "kernels/firmware/code/axes.h"
+
 #include <stdint.h>
 #include <string.h>
 
 typedef struct tinyort_pad_shape {
-    int32_t element_bytes, mode, rank, count, in[8], out[8], before[8];
+    int32_t element_bytes, mode, rank, count, in[TINYORT_AXES], out[TINYORT_AXES], before[TINYORT_AXES];
 } tinyort_pad_shape;
 
 static void tinyort_pad(const tinyort_pad_shape *s, const void *x, const void *value, void *y, float number) {

@@ -3,10 +3,11 @@
 #ifndef TORT_FIRMWARE_CODE_PAIR_H
 #define TORT_FIRMWARE_CODE_PAIR_H
 
+#include "kernels/firmware/code/axes.h"
 #include "kernels/firmware/code/offset.h"
 
 typedef struct tinyort_pair_shape {
-    int32_t operation, rank, dims[8], as[8], bs[8];
+    int32_t operation, rank, dims[TINYORT_AXES], as[TINYORT_AXES], bs[TINYORT_AXES];
 } tinyort_pair_shape;
 
 static void tinyort_pair(const tinyort_pair_shape *s, const float *a, const float *b, float *y) {

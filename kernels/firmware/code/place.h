@@ -4,11 +4,12 @@
 #ifndef TORT_FIRMWARE_CODE_PLACE_H
 #define TORT_FIRMWARE_CODE_PLACE_H
 
+#include "kernels/firmware/code/axes.h"
 #include "kernels/firmware/code/index.h"
 #include "kernels/firmware/code/offset.h"
 
 typedef struct tinyort_places {
-    int32_t narrow, length, rank, dims[8], steps[8], sizes[8], strides[8];
+    int32_t narrow, length, rank, dims[TINYORT_AXES], steps[TINYORT_AXES], sizes[TINYORT_AXES], strides[TINYORT_AXES];
 } tinyort_places;
 
 static int32_t tinyort_place(const tinyort_places *s, const void *indices, int32_t i) {

@@ -2,10 +2,13 @@
 #ifndef TORT_FIRMWARE_CODE_REDUCE_SHAPE_H
 #define TORT_FIRMWARE_CODE_REDUCE_SHAPE_H
 
+#include "kernels/firmware/code/axes.h"
+
 #include <stdint.h>
 
 typedef struct tinyort_reduce_shape {
-    int32_t count, kept, reduced, kept_dims[8], kept_steps[8], dims[8], steps[8];
+    int32_t count, kept, reduced, kept_dims[TINYORT_AXES], kept_steps[TINYORT_AXES], dims[TINYORT_AXES],
+        steps[TINYORT_AXES];
 } tinyort_reduce_shape;
 
 #endif

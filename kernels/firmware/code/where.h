@@ -3,12 +3,13 @@
 #ifndef TORT_FIRMWARE_CODE_WHERE_H
 #define TORT_FIRMWARE_CODE_WHERE_H
 
+#include "kernels/firmware/code/axes.h"
 #include "kernels/firmware/code/offset.h"
 
 #include <string.h>
 
 typedef struct tinyort_where_shape {
-    int32_t element_bytes, count, rank, dims[8], cs[8], as[8], bs[8];
+    int32_t element_bytes, count, rank, dims[TINYORT_AXES], cs[TINYORT_AXES], as[TINYORT_AXES], bs[TINYORT_AXES];
 } tinyort_where_shape;
 
 static void tinyort_where(const tinyort_where_shape *s, const uint8_t *c, const void *a, const void *b, void *y) {

@@ -4,12 +4,13 @@
 #ifndef TORT_FIRMWARE_CODE_ZIP_H
 #define TORT_FIRMWARE_CODE_ZIP_H
 
+#include "kernels/firmware/code/axes.h"
 #include "kernels/firmware/code/load.h"
 #include "kernels/firmware/code/offset.h"
 #include "kernels/firmware/code/store.h"
 
 typedef struct tinyort_zip_shape {
-    int32_t from, other, to, rank, dims[8], as[8], bs[8];
+    int32_t from, other, to, rank, dims[TINYORT_AXES], as[TINYORT_AXES], bs[TINYORT_AXES];
 } tinyort_zip_shape;
 
 static float tinyort_float_at(int32_t type, const void *x, int32_t i) {

@@ -44,8 +44,8 @@ static void print_top(const tort_compilation *c, FILE *file) {
             " * -ffast-math and the like. */\n");
     fprintf(file, "#include \"%s.h\"\n\n#include <math.h>\n#include <stdint.h>\n#include <string.h>\n\n", c->name);
     fputs("/* A product and the sum after it stay two operations: as one, they would round once. */\n"
-          "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#elif defined(__GNUC__)\n"
-          "#pragma GCC optimize(\"fp-contract=off\")\n#endif\n\n#define TINYORT_COMPILED\n",
+          "#if defined(__GNUC__) && !defined(__clang__)\n#pragma GCC optimize(\"fp-contract=off\")\n#else\n"
+          "#pragma STDC FP_CONTRACT OFF\n#endif\n\n#define TINYORT_COMPILED\n",
           file);
 }
 

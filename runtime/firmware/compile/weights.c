@@ -164,8 +164,10 @@ tort_status tort_compile_weights(tort_compilation *c, FILE *file) {
     fprintf(file,
             "/* %s_weights.c - the weights of %s, made by tinyort %s. */\n#include <math.h>\n#include <stdint.h>\n\n"
             "/* Kernels read words of bytes. x86-64 aligns arrays to 16, and compilers rely on it. */\n"
-            "#if defined(__GNUC__) && !defined(__x86_64__)\n#define TINYORT_ALIGNED __attribute__((aligned(8)))\n"
-            "#else\n#define TINYORT_ALIGNED\n#endif\n",
+            "#if defined(__x86_64__)\n#define TINYORT_ALIGNED\n#elif defined(__GNUC__)\n"
+            "#define TINYORT_ALIGNED __attribute__((aligned(8)))\n#elif __STDC_VERSION__ >= 201112L\n"
+            "#define TINYORT_ALIGNED _Alignas(8)\n#elif defined(__ARMCC_VERSION)\n"
+            "#define TINYORT_ALIGNED __align(8)\n#else\n#define TINYORT_ALIGNED\n#endif\n",
             c->name, c->name, TORT_VERSION);
     fprintf(file,
             "\n/* The code that they are for, by its hash; \"tinyort\", hashes of graph, code and weights. */\n"
