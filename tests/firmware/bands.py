@@ -14,7 +14,7 @@ import run as firmware
 from bytes import BOARDS, BUILDS, TARGETS, Graph, inputs_of, run_chain
 from run import boards
 
-RANDOM = 24  # graphs
+RANDOM = 16  # graphs
 
 
 class Network(Graph):
