@@ -79,7 +79,8 @@ static tort_status run(const tort_call *call) {
     tort_call inner = *call;
     float values[256], *floats = call->scratch, *made = behind(floats, (size_t)count * sizeof *floats);
     tort_linear_values(x->type, from, values);
-    for (int64_t i = 0; i < count; i++) floats[i] = values[((const uint8_t *)x->data)[i]];
+    for (int64_t i = 0; i < count && tort_row_goes_on(call->watch, i); i++)
+        floats[i] = values[((const uint8_t *)x->data)[i]];
     inputs[0].data = floats;
     output.data = made;
     inputs[0].type = output.type = TORT_FLOAT;
@@ -90,8 +91,11 @@ static tort_status run(const tort_call *call) {
     inner.input_count = call->input_count < FIRST ? 1 : call->input_count - FIRST + 1;
     inner.scratch = behind(made, (size_t)results * sizeof *made);
     const tort_status status = inner.op->reference(&inner);
-    for (int64_t i = 0; !status && i < results; i++) made[i] /= to.scale;
-    if (!status) tort_linear_store(y, 0, results, made, to.zero);
+    for (int64_t at = 0; !status && at < results && tort_row_goes_on(call->watch, at); at += TORT_PART) {
+        const int64_t part = tort_part_count(results, at);
+        for (int64_t i = at; i < at + part; i++) made[i] /= to.scale;
+        tort_linear_store(y, at, part, made + at, to.zero);
+    }
     return status;
 }
 
