@@ -26,6 +26,7 @@ typedef struct tort_firmware_bytes {
                            const int32_t *bias, const float *factors, void *room, void *y);
     void (*run_depthwise)(const tinyort_depthwise_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
                           const float *factors, void *room, void *y);
+    int32_t planes_below; /* channels from which on pixels are faster than planes; 0: none */
     void (*planes)(const tinyort_planes_dsp_shape *shape, const void *x, const int8_t *w, const int32_t *bias,
                    const float *factors, void *room, void *y); /* of a depthwise convolution; NULL: there is none;
                                                                 * if columns are not widened, only 3 x 3 */

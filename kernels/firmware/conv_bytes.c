@@ -30,8 +30,9 @@ static bool takes_planes(const tort_target *target, const tort_conv_params *p) {
     enum { ROOM = 512 };
     const tinyort_sliding w = tort_firmware_window_of(&p->window);
     const tort_firmware_bytes *form = tort_firmware_bytes_of(target);
-    return form->planes && (form->widens || planes_of(p).three) && !target->banding && w.dilation_h == 1 &&
-           w.dilation_w == 1 && w.out_h > 0 && w.out_h == w.height && w.out_w == w.width &&
+    return form->planes && (!form->planes_below || p->channels < form->planes_below) &&
+           (form->widens || planes_of(p).three) && !target->banding && w.dilation_h == 1 && w.dilation_w == 1 &&
+           w.out_h > 0 && w.out_h == w.height && w.out_w == w.width &&
            (int64_t)w.kernel_h * w.kernel_w < TORT_FIRMWARE_LONGEST / 2 &&
            plane_bytes(p) <= (size_t)w.height * (size_t)w.width * (size_t)p->channels / 3 + ROOM;
 }

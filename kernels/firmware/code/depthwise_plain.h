@@ -24,6 +24,8 @@ static inline void tinyort_depthwise_eight(const tinyort_depthwise_shape *s, con
                                            int32_t column, const int8_t *taps, const int32_t apart, const int32_t *bias,
                                            const float *factors, int8_t *y) {
     int32_t sums[8];
+    float steps[8];
+    int8_t results[8];
     int32x4_t low = vld1q_s32(bias), high = vld1q_s32(bias + apart);
     for (int32_t kh = 0; kh < s->window.at.kernel_h; kh++, from += row) {
         const int8_t *x = from;
@@ -37,10 +39,11 @@ static inline void tinyort_depthwise_eight(const tinyort_depthwise_shape *s, con
     }
     vst1q_s32(sums, low);
     vst1q_s32(sums + 4, high);
-    for (int32_t i = 0; i < 8; i++) {
-        const int32_t c = i < 4 ? i : i - 4 + apart;
-        y[c] = tinyort_requantize(&s->rows, sums[i], factors[c]);
-    }
+    memcpy(steps, factors, 4 * sizeof *steps);
+    memcpy(steps + 4, factors + apart, 4 * sizeof *steps);
+    for (int32_t i = 0; i < 8; i++) results[i] = tinyort_requantize(&s->rows, sums[i], steps[i]); /* by vectors */
+    memcpy(y, results, 4);
+    memcpy(y + apart, results + 4, 4);
 }
 #endif /* __aarch64__ */
 
@@ -71,11 +74,13 @@ static void tinyort_depthwise_pixel(const tinyort_depthwise_shape *s, const int8
     const int32_t channels = s->rows.filters;
     int32_t c = 0;
 #if defined(__aarch64__)
-    for (; channels >= 8 && c < channels; c += 8) {
-        if (c + 8 > channels) c = channels - 8; /* some channels once more: no output is written over this window */
+    for (; c + 8 <= channels; c += 8)
         tinyort_depthwise_eight(s, from + c, row, column, w + c, 4, bias + c, factors + c, y + c);
+    if (channels >= 4 && c < channels) { /* some channels once more: no output is written over this window */
+        c = channels < 8 ? 0 : channels - 8;
+        tinyort_depthwise_eight(s, from + c, row, column, w + c, channels < 8 ? channels - 4 : 4, bias + c, factors + c,
+                                y + c);
     }
-    if (channels >= 4 && channels < 8) tinyort_depthwise_eight(s, from, row, column, w, channels - 4, bias, factors, y);
     if (channels >= 4) return;
 #endif /* __aarch64__ */
     for (; channels >= 4 && c < channels; c += 4) {
