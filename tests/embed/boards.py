@@ -36,6 +36,10 @@ class Target:
     def compiler(self):
         return f"{self.tools}gcc"
 
+    @property
+    def without_floats(self):
+        return "-mfloat-abi=soft" in self.flags or "-mabi=ilp32" in self.flags
+
 
 def cortex_m(name, machine, *flags, regions, abi="hard"):
     flags = (f"-mcpu={name}", "-mthumb", f"-mfloat-abi={abi}", *flags)
@@ -206,6 +210,16 @@ def build(target, option, generated, name, folder):
     libraries = ["-Wl,--start-group", *target.libraries, "-Wl,--end-group"]
     words = [*target.flags, "-Wl,--gc-sections", f"-Wl,-Map={folder / 'map'}", *link_options(target, folder)]
     succeed("linking", target.compiler, *words, *objects, *libraries, "-o", folder / "program")
+
+
+# Routines of libgcc, by its own names and by those of Arm's ABI, and of libm.
+FLOATS = r"__aeabi_(c?[fd]|u?[il]2[fd])|__(fix|float|extend|trunc)\w*[sd]f|__\w+[sd]f[23]$|(exp|log|sqrt|floor|ceil|rint|fma|fmod|pow)f?$"
+
+
+def float_routines(target, folder, name):
+    """Routines of floats that the model's own code calls."""
+    words = succeed("nm", f"{target.tools}nm", "-u", folder / f"{name}.o").split()
+    return sorted(word for word in words if re.match(FLOATS, word))
 
 
 def sizes(folder, name):

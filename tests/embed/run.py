@@ -100,19 +100,21 @@ def print_functions(functions):
 # ---- one model --------------------------------------------------------------------------------------------------------
 
 
-def measure(model, target, option, generated, work, expected, plugins):
-    """A row of the table."""
+def measure(model, target, option, generated, work, expected, plugins, told):
+    """A row of the table; told: by `tinyort compile --json`."""
     folder = work / f"{model.name}{option}" / target.name
     row = {"model": model.name, "target": target.name, "option": option}
     try:
         boards.build(target, option, generated, model.name, folder)
         found = boards.sizes(folder, model.name)
         stack, functions = boards.execute(target, folder, model.values, plugins[target.emulator[0]])
-        row |= {"code": found["code"], "weights": found["weights"], "stack": stack, "instructions": sum(functions.values()), "functions": functions}
+        row |= {"arena": told["arena_bytes"], "code": found["code"], "weights": found["weights"], "stack": stack, "instructions": sum(functions.values()), "functions": functions}
         if target.start:  # a static program of Linux has all that the C library's own start needs
             row["lib"] = found["lib"]
         boards.compare(boards.outputs(folder, expected), expected)
-        row["equal"] = "bits"
+        whole = target.without_floats and model.name.endswith("io") and not told["float_steps"]
+        floats = boards.float_routines(target, folder, model.name) if whole else []
+        row["equal"] = f"FAILED: no step computes with floats, but the code calls {', '.join(floats)}" if floats else "bits"
     except boards.Failure as failure:
         row["equal"] = f"FAILED: {failure}"
     row["passed"] = not row["equal"].startswith("FAILED")
@@ -120,7 +122,7 @@ def measure(model, target, option, generated, work, expected, plugins):
 
 
 def start_model(report, pool, tinyort, model, targets, options, work, plugins, more):
-    """Compiles the model for each target, with `more` options, and starts what measures it; returns [(job, more of its row)]."""
+    """Compiles the model for each target, with `more` options, and starts what measures it; returns its jobs."""
     jobs, refusals = [], {}
     for target in targets:
         generated = work / model.name / target.name
@@ -132,8 +134,7 @@ def start_model(report, pool, tinyort, model, targets, options, work, plugins, m
         except boards.Failure as failure:
             report.add({"model": model.name, "target": target.name, "equal": f"FAILED: {failure}", "passed": False})
         else:
-            rows = [pool.submit(measure, model, target, option, generated, work, expected, plugins) for option in options]
-            jobs += [(row, {"arena": told["arena_bytes"]}) for row in rows]
+            jobs += [pool.submit(measure, model, target, option, generated, work, expected, plugins, told) for option in options]
     for reason, names in refusals.items():
         report.refuse(model.name, ["all targets"] if len(names) == len(targets) else names, reason)
     return jobs
@@ -156,8 +157,7 @@ def check_models(report, tinyort, arguments, targets, options):
         for model in (Model(*row) for row in known if row[0] in chosen):
             more = ["--bands"] if arguments.bands else []
             jobs = start_model(report, pool, tinyort, model, targets, options, arguments.work, plugins, more)
-            for job, more in jobs:
-                row = more | job.result()
+            for row in (job.result() for job in jobs):
                 report.add(row)
                 if arguments.functions and not arguments.json:
                     print_functions(row.get("functions", {}))
@@ -180,8 +180,8 @@ def check_other_compiler(report, tinyort, arguments, target):
     expected = boards.expected_outputs(tinyort, model.path, model.values, target, work / "host")
     for source in (work / name / f"{name}.c", work / name / f"{name}_weights.c"):
         source.write_text(OTHER + source.read_text())
-    row = measure(model, target, "-O2", work / name, work, expected, plugins)
-    report.add(row | {"model": f"{name}, other C", "arena": told["arena_bytes"]})
+    row = measure(model, target, "-O2", work / name, work, expected, plugins, told)
+    report.add(row | {"model": f"{name}, other C"})
 
 
 # ---- the example ------------------------------------------------------------------------------------------------------
