@@ -267,9 +267,56 @@ def pair_cases(random, thorough):
                 yield Case("live", [a, b], "MatMul", np.matmul, kind, scale, zero, "QLinearMatMul", two_sided("MatMul"), "QLinearMatMul")
 
 
+# ---- tinyort's own, which stand for a float operator between two borders -------------------------------------------------
+
+
+def stretched(x):
+    """Twice as high and wide, linear between the centers of pixels."""
+    for axis in (2, 3):
+        at = np.clip((np.arange(2 * x.shape[axis]) + 0.5) / 2 - 0.5, 0, x.shape[axis] - 1)
+        low = np.floor(at).astype(int)
+        part = (at - low).reshape([-1 if a == axis else 1 for a in range(4)])
+        x = np.take(x, low, axis) * (1 - part) + np.take(x, np.minimum(low + 1, x.shape[axis] - 1), axis) * part
+    return x
+
+
+def normalized(x, axes):
+    return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + 1e-5)
+
+
+def spread(x, w):
+    """ConvTranspose of 3 x 3 with a stride of 2."""
+    y = np.zeros((x.shape[0], w.shape[1], 2 * x.shape[2] + 1, 2 * x.shape[3] + 1))
+    for r, s in itertools.product(range(3), range(3)):
+        y[:, :, r : r + 2 * x.shape[2] : 2, s : s + 2 * x.shape[3] : 2] += np.einsum("bchw,cm->bmhw", x, w[:, :, r, s])
+    return y
+
+
+def own_cases(random, thorough):
+    rows, factors = random.uniform(0.5, 2, 40).astype(np.float32), np.array([1, 1, 2, 2], np.float32)
+    three = rows[:3]
+    single_sided = (
+        ("resize", (2, 3, 5, 4), "QLinearResize<mode=\"linear\">", stretched, ["", "yes"], factors),
+        ("layer", (6, 40), "QLinearLayerNormalization<axis=-1>", lambda x: normalized(x, -1) * rows, ["yes"], rows),
+        ("instance", (2, 3, 7, 5), "QLinearInstanceNormalization", lambda x: (normalized(x, (2, 3)) + 1) * three.reshape(1, 3, 1, 1), ["yes", "yes"], three),
+    )
+    for kind in (np.uint8, np.int8):
+        for name, shape, op, function, last, given in single_sided:
+            for x_scale, x_zero in zip(SCALES, zeros_of(kind, random)):
+                x = numbers(random, kind, shape, x_scale, x_zero)
+                for scale, zero in list(result_scales(kind, function(x.real()), random))[: None if thorough else 2]:
+                    inputs = lambda names, s, z, _, last=last: [*flat(names), s, z, *last]
+                    yield Case(name, [x], "", function, kind, scale, zero, "", inputs, f"tinyort.{op}", more=[given])
+        for x_scale, x_zero in zip(SCALES, zeros_of(kind, random)):
+            x, w = numbers(random, kind, (2, 4, 5, 3), x_scale, x_zero), filters(random, np.int8, (4, 6, 3, 3), 1, [1 / 127], [0])
+            for scale, zero in list(result_scales(kind, spread(x.real(), w.real()), random))[: None if thorough else 2]:
+                yield Case("transposed", [x, w], "", spread, kind, scale, zero, "", two_sided("ConvTranspose"), "tinyort.QLinearConvTranspose<strides=[2,2]>")
+
+
 def all_cases(thorough):
     for seed in range(4 if thorough else 1):
         random = np.random.default_rng(seed)
         yield from products(random, thorough)
         yield from unary_cases(random, thorough)
         yield from pair_cases(random, thorough)
+        yield from own_cases(random, thorough)

@@ -82,7 +82,7 @@ class Model:
     def save(self, folder):
         outputs = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(case.kind)), wanted.shape) for name, case, wanted in self.wanted]
         graph = helper.make_graph(self.nodes, "bytes", self.values, outputs, self.weights)
-        opsets = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
+        opsets = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1), helper.make_opsetid("tinyort", 1)]
         onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), folder / "m.onnx")
         for name, array in self.feeds.items():
             np.save(folder / f"{name}.npy", array)

@@ -61,11 +61,20 @@ static tort_status refuse(const tort_compilation *c, const tort_compiled *out) {
                      (int)out->float_count, (int)c->calls, text, named < out->float_count ? " and others" : "");
 }
 
+/* The report leaves out nodes that were fused into others. */
+static int32_t index_in_report(const tort_compilation *c, int32_t unit) {
+    int32_t index = 0;
+    for (int32_t i = 0; i < unit; i++) index += c->lowered->units[i].provider != TORT_AT_FUSED;
+    return index;
+}
+
 tort_status tort_compile_floats(tort_compilation *c, tort_compiled *out, bool strict) {
     if (!strict && !is_quantized(c)) return TORT_OK;
     out->float_nodes = calloc((size_t)c->plan->step_count + 1, sizeof *out->float_nodes);
     if (!out->float_nodes) return tort_out_of_memory(c->error, 0);
     for (int32_t i = 0; i < c->plan->step_count; i++)
         if (computes_floats(c, i)) out->float_nodes[out->float_count++] = c->plan->steps[i].node;
-    return strict && out->float_count ? refuse(c, out) : TORT_OK;
+    if (strict && out->float_count) return refuse(c, out);
+    for (int32_t i = 0; i < out->float_count; i++) out->float_nodes[i] = index_in_report(c, out->float_nodes[i]);
+    return TORT_OK;
 }
