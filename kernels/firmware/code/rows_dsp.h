@@ -17,7 +17,8 @@ typedef struct tinyort_tiles {
     int32_t zero, left, flip;
 } tinyort_tiles;
 
-#if defined(__ARM_FEATURE_SIMD32) && defined(__ARM_FP) && defined(__GNUC__)
+#if defined(__ARM_FEATURE_SIMD32) && defined(__ARM_FP) && defined(__GNUC__) &&                                         \
+    defined(__OPTIMIZE__) /* without, too few registers */
 /* Four bytes of two filters times those of two columns: 16 products by 14 instructions. */
 #define TINYORT_STEP_OF_TWO                                                                                            \
     "ldrd %[u], %[v], [%[w]], #8\n\t"                                                                                  \
