@@ -44,3 +44,17 @@ def test_a_norm_of_halves_that_overflows(suite, folder):
     run = ("run", folder / "m.onnx", "--input", folder / "x.npy", "--json")
     suite.check(abs(suite.run(*run).json()["outputs"][0]["std"] - 1) < 0.01, "joined, it is a norm")
     suite.check(suite.run(*run, "--no-fusion").json()["outputs"][0]["max"] == 0, "as the file has it, it is 0")
+
+
+def test_long_functions_of_bytes_are_told(suite, folder):
+    """A chain that changes no byte is left out: every node stays named, and one that is too long stays as it is."""
+    node, ends = helper.make_node, ["scale", "zero"]
+    for count in (29, 30):
+        nodes = [node("QuantizeLinear", ["x", *ends], ["q"], "first"), node("DequantizeLinear", ["q", *ends], ["v0"], "back")]
+        nodes += [node("Abs", [f"v{i}"], [f"v{i + 1}"], f"abs{i}") for i in range(count)]
+        nodes += [node("QuantizeLinear", [f"v{count}", *ends], ["r"], "second"), node("DequantizeLinear", ["r", *ends], ["y"], "last")]
+        weights = [weight("scale", np.array(0.05, np.float32)), weight("zero", np.array(0, np.uint8))]
+        save_model(folder / "m.onnx", nodes, [tensor("x", TensorProto.FLOAT, [4])], [tensor("y", TensorProto.FLOAT, [4])], weights=weights)
+        told = suite.run("plan", folder / "m.onnx", "--json").json()["nodes"]
+        suite.check(sum(len(n["from"] or [n["name"]]) for n in told) == len(nodes), f"{count}: {[n['from'] for n in told]}")
+        suite.check(len(told) == (2 if count == 29 else len(nodes)), f"{count}: {len(told)} nodes")

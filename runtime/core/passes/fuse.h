@@ -17,7 +17,7 @@ typedef struct tort_fuser {
     tort_error *error;
 } tort_fuser;
 
-enum { TORT_FUSED_PARTS = 32 }; /* nodes that become one, at most */
+enum { TORT_FUSED_PARTS = 32 }; /* max nodes that become one */
 
 /* The nodes of the graph that become one node. */
 typedef struct tort_fused_parts {

@@ -240,7 +240,7 @@ static bool collect(const tort_fuser *f, int32_t root, int32_t last, region *r) 
             int32_t at = 0;
             while (at < r->count && r->nodes[at] != maker) at++;
             if (at < r->count) continue;
-            if (r->count == TORT_FUSED_PARTS) return false;
+            if (r->count == TORT_FUSED_PARTS - 1) return false; /* leave_out lists these and one more */
             r->nodes[r->count++] = maker;
         }
     }
