@@ -251,6 +251,7 @@ static bool build_reduce(tort_match *match) {
         given = list.data;
         count = (int32_t)tort_count(&list);
     }
+    if (count > TORT_MAX_RANK) return false; /* the same axis may be listed several times */
     for (int32_t i = 0; count ? i < count : i < x->rank; i++) axes[i] = count ? given[i] : i;
     const int32_t all = count ? count : x->rank;
     return tort_match_set(

@@ -58,3 +58,17 @@ def test_long_functions_of_bytes_are_told(suite, folder):
         told = suite.run("plan", folder / "m.onnx", "--json").json()["nodes"]
         suite.check(sum(len(n["from"] or [n["name"]]) for n in told) == len(nodes), f"{count}: {[n['from'] for n in told]}")
         suite.check(len(told) == (2 if count == 29 else len(nodes)), f"{count}: {len(told)} nodes")
+
+
+def test_an_axis_that_is_listed_again(suite, folder):
+    """More axes than a tensor can have dimensions: the mean is not joined, and is the mean."""
+    node, ends = helper.make_node, ["scale", "zero"]
+    nodes = [node("QuantizeLinear", ["x", *ends], ["q"]), node("DequantizeLinear", ["q", *ends], ["v"]), node("ReduceMean", ["v", "axes"], ["m"], "mean"),
+             node("QuantizeLinear", ["m", *ends], ["r"]), node("DequantizeLinear", ["r", *ends], ["y"])]
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    np.save(folder / "x.npy", x)
+    for count in (1, 8, 9, 16):
+        weights = [weight("scale", np.array(0.5, np.float32)), weight("zero", np.array(0, np.uint8)), weight("axes", np.full(count, -1, np.int64))]
+        save_model(folder / "m.onnx", nodes, [tensor("x", TensorProto.FLOAT, [3, 4])], [tensor("y", TensorProto.FLOAT, [3, 1])], weights=weights, opset=18)
+        told = suite.expect(0, "", "run", folder / "m.onnx", "--input", folder / "x.npy", "--save", folder / "out")
+        suite.check((np.load(folder / "out" / "output_0.npy") == x.mean(-1, keepdims=True)).all(), f"{count} axes: {told.out}")
