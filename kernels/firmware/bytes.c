@@ -20,6 +20,19 @@ tort_verdict tort_firmware_claim_constant(const tort_node_view *node, int32_t in
     return tort_no(TORT_NO_DYNAMIC, "make it an initializer", "%s is computed during the run", name);
 }
 
+tort_verdict tort_firmware_claim_constants(const tort_node_view *node, int32_t first, int32_t last) {
+    tort_verdict verdict = tort_yes();
+    for (int32_t i = first; verdict.code == TORT_YES && i <= last; i++)
+        verdict = tort_firmware_claim_constant(node, i, i % 2 ? "a scale" : "a zero point");
+    return verdict;
+}
+
+tort_verdict tort_firmware_claim_sum(int64_t count) {
+    const int32_t max = INT32_MAX / 255;
+    if (count <= max) return tort_yes();
+    return tort_no(TORT_NO_SHAPE, "", "sums %lld bytes, 32 bits hold the sum of %d", (long long)count, (int)max);
+}
+
 tort_verdict tort_firmware_claim_weights(const tort_node_view *node, int32_t weights, int32_t zero) {
     const tort_info *w = &node->inputs[weights];
     if (!w->constant) return tort_no(TORT_NO_DYNAMIC, "make it an initializer", "the weights are computed in the run");

@@ -59,6 +59,10 @@ bool tort_firmware_alone(const tort_node_view *node);
 
 /* Accepts a constant, or no such input. */
 tort_verdict tort_firmware_claim_constant(const tort_node_view *node, int32_t input, const char *name);
+/* Accepts constants as inputs first to last, scales with odd numbers and zero points with even ones. */
+tort_verdict tort_firmware_claim_constants(const tort_node_view *node, int32_t first, int32_t last);
+/* Accepts a number of bytes, each less a zero point, whose sum fits 32 bits. */
+tort_verdict tort_firmware_claim_sum(int64_t count);
 /* Accepts constant weights of 8 bits whose zero points are all 0, or 128 for uint8. */
 tort_verdict tort_firmware_claim_weights(const tort_node_view *node, int32_t weights, int32_t zero);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { X, X_SCALE, X_ZERO, W, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, BIAS }; /* inputs */
+enum { MAX_STRIDE = 64 };                                               /* each phase has weights of its own */
 
 static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
     static const int32_t constants[] = {X_SCALE, X_ZERO, W_SCALE, Y_SCALE, Y_ZERO, BIAS};
@@ -17,8 +18,12 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     if (verdict.code == TORT_YES) verdict = tort_firmware_claim_weights(node, W, W_ZERO);
     for (size_t i = 0; verdict.code == TORT_YES && i < sizeof constants / sizeof *constants; i++)
         verdict = tort_firmware_claim_constant(node, constants[i], "a scale, zero point or bias");
-    for (int32_t i = 0; verdict.code == TORT_YES && i < p->window.axes; i++)
+    for (int32_t i = 0; verdict.code == TORT_YES && i < p->window.axes; i++) {
         if (p->window.dilations[i] != 1) verdict = tort_no(TORT_NO_ATTR, "", "dilations are for float alone");
+        if (p->window.strides[i] > MAX_STRIDE)
+            verdict = tort_no(TORT_NO_ATTR, "", "a stride of %lld, bytes have at most %d",
+                              (long long)p->window.strides[i], MAX_STRIDE);
+    }
     return verdict;
 }
 
@@ -38,32 +43,33 @@ static tort_firmware_filters filters_of(const tort_firmware_bytes *form, const t
                                     taps * (p->channels / p->group));
 }
 
-/* Bytes of the weights of all phases before this one. */
-static size_t weights_before(const tort_firmware_bytes *form, const tort_conv_params *p, int32_t phase) {
-    size_t bytes = 0;
-    for (int32_t i = 0; i < phase; i++) {
-        const tort_firmware_filters f = filters_of(form, p, i);
-        bytes += (size_t)(p->group * f.padded * f.depth);
-    }
-    return bytes;
-}
-
 static int32_t phases_of(const tort_conv_params *p) {
     const tinyort_sliding w = tort_firmware_window_of(&p->window);
     return w.stride_h * w.stride_w;
+}
+
+static size_t phase_bytes(const tort_firmware_bytes *form, const tort_conv_params *p, int32_t phase) {
+    const tort_firmware_filters f = filters_of(form, p, phase);
+    return (size_t)(p->group * f.padded * f.depth);
+}
+
+static size_t weight_bytes(const tort_firmware_bytes *form, const tort_conv_params *p) {
+    size_t bytes = 0;
+    for (int32_t phase = 0; phase < phases_of(p); phase++) bytes += phase_bytes(form, p, phase);
+    return bytes;
 }
 
 static tort_status pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
                              tort_error *error) {
     const tort_firmware_bytes *form = tort_firmware_bytes_of(target);
     const tort_conv_params *p = node->params;
-    const tort_firmware_filters f = filters_of(form, p, 0); /* the phase with the most taps */
+    const tort_firmware_filters f = filters_of(form, p, 0); /* no other phase has more taps */
     *consumed = 1u << W | 1u << W_SCALE | 1u << BIAS;
     if (!tort_firmware_packed_bytes(&f, bytes))
         return tort_fail(error, TORT_E_MODEL, "a filter has %lld weights, firmware sums at most %d",
                          (long long)f.length, TORT_FIRMWARE_LONGEST);
     *bytes = sizeof(tort_firmware_packed) + (size_t)(f.groups * f.padded) * (sizeof(int32_t) + sizeof(float)) +
-             weights_before(form, p, phases_of(p));
+             weight_bytes(form, p);
     return TORT_OK;
 }
 
@@ -85,33 +91,44 @@ static void read_filter(const tort_node_view *node, const tort_conv_params *p, i
         }
 }
 
-static tort_status prepare(tort_prepare *prepare) {
+/* Packs the filters of a phase, whose weights begin at `to`. */
+static tort_status pack_phase(tort_prepare *prepare, int32_t phase, int8_t *w, int8_t *to) {
     const tort_node_view *node = prepare->node;
     const tort_conv_params *p = node->params;
     const tort_firmware_bytes *form = prepare->device;
-    const tort_firmware_filters most = filters_of(form, p, 0);
+    const tort_firmware_filters f = filters_of(form, p, phase);
     const float x_scale = (float)tort_firmware_number(node, X_SCALE, 0, 1);
     const float y_scale = (float)tort_firmware_number(node, Y_SCALE, 0, 1);
     const int64_t scales = tort_firmware_count(node, W_SCALE);
     tort_firmware_packed *head = prepare->packed;
-    int8_t *w = tort_alloc(prepare->env, (size_t)most.length + 1);
-    tort_status status = w ? TORT_OK : tort_out_of_memory(prepare->error, (size_t)most.length);
-    int8_t *packed = (int8_t *)(uintptr_t)tort_firmware_weights(&most, head);
-    head->x_zero = (int32_t)tort_firmware_number(node, X_ZERO, 0, 0);
-    head->y_zero = (int32_t)tort_firmware_number(node, Y_ZERO, 0, 0);
-    for (int64_t i = 0; !status && i < most.groups * most.filters; i++) {
-        const int32_t phase = (int32_t)(i / most.filters / p->group);
-        const int64_t group = i / most.filters % p->group, m = i % most.filters;
-        const tort_firmware_filters f = filters_of(form, p, phase);
+    tort_status status = TORT_OK;
+    for (int64_t i = 0; !status && i < p->filters; i++) {
+        const int64_t group = i / f.filters, m = i % f.filters;
         const float factor = x_scale * (float)tort_firmware_number(node, W_SCALE, m % scales, 1) / y_scale;
         read_filter(node, p, phase, group, m, w);
-        status = tort_firmware_pack_filter(
-            &f, phase * p->group + group, m, w, tort_firmware_number(node, BIAS, group * f.filters + m, 0), factor,
-            head->x_zero - tort_firmware_flip(node->inputs[X].type), head, prepare->error);
-        tort_firmware_store_filter(form, &f, m, w,
-                                   packed + weights_before(form, p, phase) + (size_t)(group * f.padded * f.depth));
+        status = tort_firmware_pack_filter(&f, phase * p->group + group, m, w, tort_firmware_number(node, BIAS, i, 0),
+                                           factor, head->x_zero - tort_firmware_flip(node->inputs[X].type), head,
+                                           prepare->error);
+        tort_firmware_store_filter(form, &f, m, w, to + group * f.padded * f.depth);
     }
-    if (w) tort_free(prepare->env, w, (size_t)most.length + 1);
+    return status;
+}
+
+static tort_status prepare(tort_prepare *prepare) {
+    const tort_node_view *node = prepare->node;
+    const tort_conv_params *p = node->params;
+    const tort_firmware_filters max = filters_of(prepare->device, p, 0);
+    tort_firmware_packed *head = prepare->packed;
+    int8_t *w = tort_alloc(prepare->env, (size_t)max.length + 1);
+    int8_t *to = (int8_t *)(uintptr_t)tort_firmware_weights(&max, head);
+    tort_status status = w ? TORT_OK : tort_out_of_memory(prepare->error, (size_t)max.length);
+    head->x_zero = (int32_t)tort_firmware_number(node, X_ZERO, 0, 0);
+    head->y_zero = (int32_t)tort_firmware_number(node, Y_ZERO, 0, 0);
+    for (int32_t phase = 0; !status && phase < phases_of(p); phase++) {
+        status = pack_phase(prepare, phase, w, to);
+        to += phase_bytes(prepare->device, p, phase);
+    }
+    if (w) tort_free(prepare->env, w, (size_t)max.length + 1);
     return status;
 }
 
@@ -146,7 +163,7 @@ static tort_status run(const tort_call *call) {
         .multiple = form->depth};
     tort_firmware_array(call, 0, TORT_INT32, biases, all);
     tort_firmware_array(call, 1, TORT_FLOAT, factors, all);
-    tort_firmware_array(call, 2, TORT_INT8, factors + all * sizeof(float), weights_before(form, p, phases_of(p)));
+    tort_firmware_array(call, 2, TORT_INT8, factors + all * sizeof(float), weight_bytes(form, p));
     tort_firmware_define(call, s.conv.rows.wide, s.conv.rows.flip || s.conv.rows.x_flip, false);
     return TORT_FIRMWARE_CALL_FORM(call, form->rows, "tinyort_conv_transpose_bytes", form->conv_transpose, &s, x->data,
                                    tort_firmware_weights(&f, call->packed), tort_firmware_bias(call->packed),

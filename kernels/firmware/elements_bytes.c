@@ -13,13 +13,6 @@
 
 #include <math.h>
 
-static tort_verdict claim_constants(const tort_node_view *node, int32_t first, int32_t last) {
-    tort_verdict verdict = tort_yes();
-    for (int32_t i = first; verdict.code == TORT_YES && i <= last; i++)
-        verdict = tort_firmware_claim_constant(node, i, i % 2 ? "a scale" : "a zero point");
-    return verdict;
-}
-
 enum { OPERANDS = 10 }; /* inputs and outputs of the operators here, at most */
 
 /* ---- sums and products ------------------------------------------------------------------------------------------- */
@@ -110,7 +103,7 @@ static tort_verdict claim_border(const tort_target *target, const tort_node_view
                        bytes == TORT_INT16 || bytes == TORT_UINT16 ? "quantize activations to 8 bits" : "",
                        "%s and %s, expected int8 or uint8 and float", tort_type_name(bytes), tort_type_name(floats));
     if (tort_firmware_count(node, 1) != 1) return tort_no(TORT_NO_ATTR, "quantize by tensor", "it has several scales");
-    return claim_constants(node, 1, 2);
+    return tort_firmware_claim_constants(node, 1, 2);
 }
 
 static tort_status run_border(const tort_call *call) {
@@ -140,7 +133,7 @@ enum { SIGMOID, LEAKY_RELU, SOFTMAX }; /* values of tort_kernel.variant */
 
 static tort_verdict claim_function(const tort_target *target, const tort_node_view *node) {
     (void)target;
-    return claim_constants(node, 1, 4);
+    return tort_firmware_claim_constants(node, 1, 4);
 }
 
 /* A table has 256 entries, of a byte or, for QLinearSoftmax, of four. */
@@ -175,7 +168,7 @@ static tort_verdict claim_softmax(const tort_target *target, const tort_node_vie
     (void)target;
     if (p->length <= 0)
         return tort_no(TORT_NO_DYNAMIC, "fix the shape of its input", "the length of a lane is not known");
-    return claim_constants(node, 1, 4);
+    return tort_firmware_claim_constants(node, 1, 4);
 }
 
 static tort_status prepare_softmax(tort_prepare *prepare) {

@@ -14,10 +14,11 @@ enum { OF_ELEMENTS, OF_ROWS }; /* values of tort_kernel.variant: what scale and 
 static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
     const tort_norm_params *p = node->params;
     (void)target;
-    for (int32_t i = X_SCALE; i <= BIAS; i++) {
-        const tort_verdict verdict = tort_firmware_claim_constant(node, i, "a scale, zero point or bias");
-        if (verdict.code != TORT_YES) return verdict;
-    }
+    tort_verdict verdict = tort_firmware_claim_constants(node, X_SCALE, Y_ZERO);
+    if (verdict.code == TORT_YES) verdict = tort_firmware_claim_constant(node, SCALE, "the scale of rows");
+    if (verdict.code == TORT_YES) verdict = tort_firmware_claim_constant(node, BIAS, "the bias of rows");
+    if (verdict.code != TORT_YES) return verdict;
+    if (!(p->epsilon >= 0)) return tort_no(TORT_NO_ATTR, "", "epsilon is %g, expected 0 or more", p->epsilon);
     if (p->size < 1 || p->size > MAX_SIZE)
         return tort_no(TORT_NO_SHAPE, "", "rows of %lld elements, firmware sums up to %d", (long long)p->size,
                        MAX_SIZE);

@@ -43,19 +43,25 @@ static tort_status run_max(const tort_call *call) {
 enum { X, X_SCALE, X_ZERO, Y_SCALE, Y_ZERO }; /* inputs */
 enum { KEPT, FLAT };                          /* values of tort_kernel.variant of QLinearReduceMean */
 
-static tort_verdict claim_numbers(const tort_node_view *node) {
+/* count: elements of a mean. */
+static tort_verdict claim_numbers(const tort_node_view *node, int64_t count) {
     static const char *const names[] = {"", "x_scale", "x_zero_point", "y_scale", "y_zero_point"};
-    tort_verdict verdict = tort_yes();
+    tort_verdict verdict = tort_firmware_claim_sum(count);
     for (int32_t i = X_SCALE; verdict.code == TORT_YES && i <= Y_ZERO; i++)
         verdict = tort_firmware_claim_constant(node, i, names[i]);
     return verdict;
 }
 
-static tort_verdict claim_mean(const tort_target *target, const tort_node_view *node) {
-    (void)target;
+static tort_verdict claim_pool(const tort_node_view *node, int64_t count) {
     if (tort_attr_int(node, "channels_last"))
         return tort_no(TORT_NO_ATTR, "export it with the channels first", "channels_last is set");
-    return claim_numbers(node);
+    return claim_numbers(node, count);
+}
+
+static tort_verdict claim_mean(const tort_target *target, const tort_node_view *node) {
+    const tort_info *x = &node->inputs[X];
+    (void)target;
+    return claim_pool(node, tort_extent(x->dims, 2, x->rank));
 }
 
 /* QLinearReduceMean over all pixels; its result has the axes of an image, or none for pixels. */
@@ -68,7 +74,7 @@ static tort_verdict claim_reduce(const tort_target *target, const tort_node_view
         return tort_no(TORT_NO_ATTR, "", "not over the pixels of an image");
     if ((node->outputs[0].rank == x->rank) != (node->kernel->variant == KEPT))
         return tort_no(TORT_NO_ATTR, "", "its result has another rank");
-    return claim_numbers(node);
+    return claim_numbers(node, p->reduced_count);
 }
 
 static tort_status size_mean(const tort_target *target, const tort_node_view *node, size_t *scratch,
@@ -115,7 +121,8 @@ static tort_status run_mean(const tort_call *call) {
 
 static tort_verdict claim_average(const tort_target *target, const tort_node_view *node) {
     const tort_pool_params *p = node->params; /* the first member of the operator's */
-    const tort_verdict verdict = claim_mean(target, node);
+    const tort_verdict verdict = claim_pool(node, tort_sliding_positions(&p->window));
+    (void)target;
     return verdict.code == TORT_YES ? tort_firmware_claim_window(&p->window) : verdict;
 }
 

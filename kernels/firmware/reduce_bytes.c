@@ -16,11 +16,10 @@ static tort_verdict claim_bytes(const tort_target *target, const tort_node_view 
 }
 
 static tort_verdict claim_mean(const tort_target *target, const tort_node_view *node) {
-    tort_verdict verdict = tort_yes();
+    const tort_verdict verdict = tort_firmware_claim_constants(node, X_SCALE, Y_ZERO);
     (void)target;
-    for (int32_t i = X_SCALE; verdict.code == TORT_YES && i <= Y_ZERO; i++)
-        verdict = tort_firmware_claim_constant(node, i, "a scale or zero point");
-    return verdict;
+    return verdict.code == TORT_YES ? tort_firmware_claim_sum(((const tort_reduce_params *)node->params)->reduced_count)
+                                    : verdict;
 }
 
 static tort_status run_mean(const tort_call *call) {

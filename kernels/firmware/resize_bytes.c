@@ -41,8 +41,7 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     (void)target;
     if (x->type != TORT_INT8 && x->type != TORT_UINT8)
         return tort_no(TORT_NO_TYPE, "", "%s, expected int8 or uint8", tort_type_name(x->type));
-    for (int32_t i = X_SCALE; variant >= LINEAR_PLAIN && verdict.code == TORT_YES && i <= Y_ZERO; i++)
-        verdict = tort_firmware_claim_constant(node, i, "a scale or zero point");
+    if (variant >= LINEAR_PLAIN) verdict = tort_firmware_claim_constants(node, X_SCALE, Y_ZERO);
     if (verdict.code != TORT_YES) return verdict;
     if (p->transform == TORT_RESIZE_TF_CROP_AND_RESIZE)
         return tort_no(TORT_NO_ATTR, "", "coordinate_transformation_mode is tf_crop_and_resize");

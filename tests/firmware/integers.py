@@ -190,6 +190,17 @@ def check_refusal(tally, tinyort, folder):
     tally.check(done.returncode == 4 and "n5_CumSum (CumSum)" in done.stderr, f"compile floats --strict-integers: status {done.returncode}: {done.stderr}")
 
 
+def check_extremes(tally, tinyort, folder):
+    """What whole numbers do not take is left to floats: far strides, a variance below 0."""
+    form = Form(np.int8, 2)
+    v = form.quantize("x")
+    made = {"a stride of 65": form.node("ConvTranspose", v, form.weight(4, 2, 1, 1, axis=1), strides=[65, 1]), "(InstanceNormalization)": form.node("InstanceNormalization", v, floats(form, 4), floats(form, 4), epsilon=-1.0)}
+    for said, value in made.items():
+        form.save("extreme", SHAPE, [form.quantize(value)], folder)
+        done = firmware.run(tinyort, "compile", folder / "extreme.onnx", "-o", folder / "extreme", "--strict-integers")
+        tally.check(done.returncode == 4 and said in done.stderr, f"compile extreme --strict-integers: status {done.returncode}: {done.stderr}")
+
+
 def main():
     tally, tinyort = firmware.Tally(), Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as name:
@@ -197,6 +208,7 @@ def main():
             for kind in (np.int8, np.uint8):
                 check(tally, tinyort, make, kind, Path(name))
         check_refusal(tally, tinyort, Path(name))
+        check_extremes(tally, tinyort, Path(name))
     print(f"firmware, integers: {tally.passed} passed, {tally.failed} failed")
     sys.exit(1 if tally.failed or not tally.passed else 0)
 
