@@ -37,8 +37,8 @@ static tort_status run_quantize(const tort_call *call) {
     const tort_tensor *y = &call->outputs[0];
     const int32_t bits = tort_type_bits(y->type);
     const bool is_signed = tort_type_is_signed(y->type);
-    const tinyort_quantize_scales_shape shape = {.least = is_signed ? -(1 << (bits - 1)) : 0,
-                                                 .most = (1 << (bits - is_signed)) - 1,
+    const tinyort_quantize_scales_shape shape = {.min = is_signed ? -(1 << (bits - 1)) : 0,
+                                                 .max = (1 << (bits - is_signed)) - 1,
                                                  .at = shape_of(call->params, y->type)};
     return TORT_FIRMWARE_CALL(call, tinyort_quantize_scales, &shape, call->inputs[0].data, call->inputs[1].data,
                               tort_firmware_input(call, 2), y->data);

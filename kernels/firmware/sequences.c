@@ -10,12 +10,12 @@
 #include "ops/rotary.h"
 #include "ops/tensor_scatter.h"
 
-static tort_status check(const tort_call *call, const tort_tensor *numbers, int64_t most) {
+static tort_status check(const tort_call *call, const tort_tensor *numbers, int64_t max) {
     for (int64_t i = 0; numbers && !tort_firmware_emit_of(call) && i < tort_count(numbers); i++) {
         const int64_t number = tort_index_at(numbers, i);
-        if (number < 0 || number > most)
+        if (number < 0 || number > max)
             return tort_fail(call->error, TORT_E_RUN, "number %lld is %lld, expected 0 to %lld", (long long)i,
-                             (long long)number, (long long)most);
+                             (long long)number, (long long)max);
     }
     return TORT_OK;
 }

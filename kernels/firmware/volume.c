@@ -9,10 +9,10 @@ enum { CONV, MAX, AVERAGE, NORM, AXES = 3 }; /* kinds of volume.h */
 
 static tort_verdict claim_axes(const tort_target *target, const tort_node_view *node, const tort_sliding *window,
                                bool global) {
-    const int32_t least = node->kernel->variant == NORM ? 1 : AXES; /* pool.c has the others */
+    const int32_t min = node->kernel->variant == NORM ? 1 : AXES; /* pool.c has the others */
     const tort_verdict verdict = tort_firmware_claim_float(target, node);
     if (verdict.code != TORT_YES) return verdict;
-    if (window->axes < least || window->axes > AXES)
+    if (window->axes < min || window->axes > AXES)
         return tort_no(TORT_NO_SHAPE, "", "is for 1 to %d spatial axes, the input has %d", AXES, (int)window->axes);
     return global ? tort_yes() : tort_firmware_claim_extents(window);
 }

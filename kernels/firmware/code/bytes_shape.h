@@ -14,7 +14,7 @@
 #define tinyort_flips(flip) 0
 #endif /* TINYORT_UINT8 */
 
-/* Of a function that is not to be inlined: its frame would make that of its caller larger, while others run. */
+/* Attribute of functions with large frames: inlined, the frame would be part of the caller's during all other calls. */
 #if defined(__GNUC__)
 #define TINYORT_OWN_FRAME __attribute__((noinline))
 #else

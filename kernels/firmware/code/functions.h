@@ -555,7 +555,8 @@ static int64_t tinyort_whole_pow(int64_t a, int64_t b) {
     return (int64_t)result;
 }
 
-/* Of the bits of uint64_t. */
+/* Quotient, remainder and right shift of uint64_t numbers, which int64_t holds as the same bits. By 0 the first two are
+ * 0. */
 static int64_t tinyort_unsigned_div(int64_t a, int64_t b) {
     return b ? (int64_t)((uint64_t)a / (uint64_t)b) : 0;
 }

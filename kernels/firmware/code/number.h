@@ -14,7 +14,7 @@ typedef struct tinyort_number {
     int32_t e;
 } tinyort_number;
 
-/* What is below the smallest normal float counts as that. */
+/* Floats below the smallest normal one count as the smallest normal one. */
 static tinyort_number tinyort_number_of(float value) {
     tinyort_number n;
     uint32_t bits;

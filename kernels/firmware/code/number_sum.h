@@ -4,7 +4,7 @@
 
 #include "kernels/firmware/code/number.h"
 
-/* What lies 38 bits below the larger one moves no rounding but by its sign. */
+/* A term 38 bits or more below the other affects the rounded sum by its sign alone. */
 static tinyort_number tinyort_number_sum(tinyort_number a, tinyort_number b) {
     if (!a.m || (b.m && a.e < b.e)) {
         const tinyort_number other = a;

@@ -1,5 +1,5 @@
-/* quantize_scales.h - floats as whole numbers from least to most: x / scale, rounded half to even, plus the zero
- * point, saturated; zero may be NULL. NaN becomes the least one. */
+/* quantize_scales.h - floats as whole numbers from min to max: x / scale, rounded half to even, plus the zero
+ * point, saturated; zero may be NULL. NaN becomes min. */
 #ifndef TORT_FIRMWARE_CODE_QUANTIZE_SCALES_H
 #define TORT_FIRMWARE_CODE_QUANTIZE_SCALES_H
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 typedef struct tinyort_quantize_scales_shape {
-    int32_t least, most;
+    int32_t min, max;
     tinyort_scales_shape at;
 } tinyort_quantize_scales_shape;
 
@@ -19,7 +19,7 @@ static void tinyort_quantize_scales(const tinyort_quantize_scales_shape *s, cons
     for (int32_t i = 0; i < s->at.outer * s->at.length * s->at.inner; i++) {
         const int32_t k = tinyort_scale_of(&s->at, i);
         const int32_t own = zero ? (int32_t)tinyort_load(s->at.type, zero, k) : 0;
-        const float low = (float)(s->least - own), high = (float)(s->most - own);
+        const float low = (float)(s->min - own), high = (float)(s->max - own);
         float value = x[i] / scale[k];
         int32_t bits;
         if (!(value > low)) value = low;

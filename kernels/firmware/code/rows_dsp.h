@@ -9,7 +9,7 @@
 #include "kernels/firmware/code/column_dsp.h"
 #include "kernels/firmware/code/requantize.h"
 
-/* What tiles advance, zero point and flip of y, and filters that are left. */
+/* Pointers that each tile of filters moves on, zero point and flip of y, and the number of filters left. */
 typedef struct tinyort_tiles {
     const int32_t *bias;
     const float *factors;

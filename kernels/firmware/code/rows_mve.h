@@ -11,8 +11,8 @@
 #include "kernels/firmware/code/column_plain.h"
 #include "kernels/firmware/code/requantize.h"
 
-/* What tiles advance, zero point and flip of y, filters that are left, a multiple of 4; the columns, what follows their
- * first bytes, and the number of whole vectors there. */
+/* Pointers that each tile of filters moves on, zero point and flip of y, and the number of filters left, a multiple of
+ * 4; the columns, their remainders behind the first bytes, and the number of whole vectors there. */
 typedef struct tinyort_tiles {
     const int32_t *bias;
     const float *factors;

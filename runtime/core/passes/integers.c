@@ -255,7 +255,7 @@ static bool collect(const tort_fuser *f, int32_t root, int32_t last, region *r) 
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* What a value of the region holds, before node k; NULL: it is a constant. */
+/* Elements of a value that a node before node k of the region made, or of the root; NULL: it is a constant. */
 static const void *data_of(const tort_fuser *f, const region *r, int32_t k, int32_t value, const void *start) {
     while (k-- > 0)
         if (node_at(f, r->nodes[k])->outputs[0] == value) return r->results[k];

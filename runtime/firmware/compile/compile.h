@@ -36,8 +36,8 @@ typedef struct tort_compiled {
     uint64_t bound_bytes, separate_bytes;
     const char *peak;     /* the node that sets bound_bytes, borrowed from the session; NULL: none */
     double multiply_adds; /* of the operators that are counted */
-    /* Of a model with 8-bit numbers, the nodes whose steps compute with floats, by their index in tort_report.nodes:
-     * floats.c. Owned. */
+    /* Nodes of a model with 8-bit numbers whose steps compute with floats (floats.c), as indices into
+     * tort_report.nodes. Owned. */
     int32_t *float_nodes, float_count;
     tort_compiled_hashes hashes;
 } tort_compiled;
