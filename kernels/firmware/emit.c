@@ -59,7 +59,7 @@ static bool print_banded(printer *to, const char *name, int32_t value) {
 /* Begins an item of `length` bytes. */
 static void print_next(printer *to, size_t length) {
     const bool full = to->used + length > to->line + LINE;
-    print(to, "%s", !to->line ? "" : full ? ",\n            " : ", ");
+    print(to, "%s", !to->line ? "" : full ? ",\n    " : ", ");
     if (!to->line || full) to->line = to->used;
 }
 
@@ -150,10 +150,20 @@ tort_status tort_firmware_print(const tort_call *call, const char *form, const c
     if (!status) status = tort_firmware_need(emit, function, whole);
     if (status) return status;
     snprintf(type, sizeof type, "%s_shape", function);
-    /* static const: in flash, where a compound literal would be built on the stack in each call */
-    print(&to, "%s{\n        %sconst %s shape = {", to.used ? "\n    " : "", emit->banded ? "" : "static ", type);
+    if (to.used) print(&to, "\n");
+    if (emit->banded) print(&to, "{\n    const %s shape = ", type);
+    const size_t begin = to.used;
+    print(&to, "{");
     print_struct(&to, tort_firmware_struct_of(type), "", shape);
-    print(&to, "};\n        %s(&shape", function);
+    print(&to, "}");
+    if (emit->banded)
+        print(&to, ";\n    %s(&shape", function);
+    else if (to.used < sizeof emit->call) {
+        const char *name = emit->constant(emit->ud, type, emit->call + begin);
+        if (!name) return tort_out_of_memory(emit->error, 0);
+        to.used = begin;
+        print(&to, "%s(&%s", function, name);
+    }
     to.line = to.used;
     for (size_t i = 0; i < operand_count; i++) {
         const char *text = text_of(call, operands[i], room, sizeof room);
@@ -161,7 +171,7 @@ tort_status tort_firmware_print(const tort_call *call, const char *form, const c
         print(&to, "%s", text);
     }
     for (size_t i = 0; i < number_count; i++) print(&to, ", %s", tort_compile_float(numbers[i], number));
-    print(&to, ");\n    }");
+    print(&to, emit->banded ? ");\n}" : ");");
     if (to.used < sizeof emit->call) return TORT_OK;
     return tort_fail(emit->error, TORT_E_INTERNAL, "a call of %s takes %zu bytes, there is room for %zu", function,
                      to.used, sizeof emit->call);

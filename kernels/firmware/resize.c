@@ -118,7 +118,7 @@ static void append(tort_emit *emit, const char *text) {
 static void append_table(tort_emit *emit, const char *name, const int32_t *elements, const float *weights,
                          size_t count) {
     char text[64], number[TORT_COMPILE_FLOAT];
-    snprintf(text, sizeof text, "\n        static const %s %s[] = {", elements ? "int32_t" : "float", name);
+    snprintf(text, sizeof text, "\n    static const %s %s[] = {", elements ? "int32_t" : "float", name);
     append(emit, text);
     for (size_t i = 0; i < count; i++) {
         snprintf(text, sizeof text, "%s", i ? ", " : "");
@@ -137,7 +137,7 @@ static tort_status print_pass(const tort_call *call, const tinyort_resize_shape 
                               const float *weights, const void *x, const void *y, float outside) {
     tort_emit *emit = tort_firmware_emit_of(call);
     const size_t rows = (size_t)shape->out_h * (size_t)shape->taps_h, columns = entries_of(shape) - rows;
-    append(emit, *emit->call ? "\n    {" : "{");
+    append(emit, *emit->call ? "\n{" : "{");
     append_table(emit, "rows", elements, NULL, rows);
     append_table(emit, "row_weights", NULL, weights, rows);
     append_table(emit, "columns", elements + rows, NULL, columns);
@@ -145,7 +145,7 @@ static tort_status print_pass(const tort_call *call, const tinyort_resize_shape 
     const tort_status status = tort_firmware_print(
         call, NULL, "tinyort_resize", shape,
         TORT_FIRMWARE_OPERANDS(x, "rows", "row_weights", "columns", "column_weights", y), &outside, 1);
-    if (!status) append(emit, "\n    }");
+    if (!status) append(emit, "\n}");
     return status;
 }
 

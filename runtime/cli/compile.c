@@ -44,6 +44,12 @@ static tort_status check_name(const char *name, tort_error *error) {
                             name, LONGEST);
 }
 
+static tort_status check_align(int32_t align, tort_error *error) {
+    const bool fits = align <= 4096 && !(align & (align - 1));
+    return fits ? TORT_OK
+                : tort_fail(error, TORT_E_USAGE, "--align: expected a power of two from 8 to 4096, got %d", (int)align);
+}
+
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 /* Refuses to replace a file that tinyort has not written. All that it writes names it in its first words: a file is one
@@ -89,6 +95,7 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
         status = tort_fail(error, TORT_E_USAGE, "tell it where to write the files: --output DIR, or -o DIR");
     j->name = options->name ? cli_format("%s", options->name) : name_of(options->operands[0]);
     if (!status) status = check_name(j->name, error);
+    if (!status) status = check_align(options->align, error);
     if (!status) status = cli_check_folder("--output", options->output, error);
     if (!status) status = cli_open_model(options, options->operands[0], &j->model, error);
     if (!status) status = cli_check_names(options, j->model, error);
@@ -100,6 +107,7 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
     const tort_compile_options how = {.name = j->name,
                                       .layout = options->input_layout,
                                       .integers = options->io == CLI_INTEGER,
+                                      .align = options->align ? (uint32_t)options->align : 8,
                                       .apart = options->weights == CLI_BIN,
                                       .target = options->processor,
                                       .strict = options->strict_integers,

@@ -87,6 +87,8 @@ OPTION(IO, "io", "integer|float", CLI_CMD_COMPILE, WORD(io),
        "ports of an 8-bit model: integer (with scales in the header), float")
 OPTION(WEIGHTS, "weights", "c|bin", CLI_CMD_COMPILE, WORD(weights),
        "arrays of C (default), or bytes in NAME_weights.bin, given to the run")
+OPTION(ALIGN, "align", "N", CLI_CMD_COMPILE, INT32(align, 8),
+       "bytes that addresses of arena and weights are multiples of (default 8)")
 OPTION(BANDS, "bands", NULL, CLI_CMD_COMPILE, FLAG(bands), "run layers in bands of rows where that takes less memory")
 OPTION(NAME, "name", "NAME", CLI_CMD_COMPILE, TEXT(name), "prefix of files and functions (default: the model's name)")
 OPTION(MAIN, "main", NULL, CLI_CMD_COMPILE, FLAG(main),

@@ -97,6 +97,7 @@ typedef struct cli_options {
     const char *plan; /* path of a saved plan; NULL if the model is an operand */
     int32_t format;   /* CLI_NPY, CLI_PB; 0: not given, which means CLI_NPY */
     int32_t weights;  /* CLI_C, CLI_BIN; 0: not given, which means CLI_C */
+    int32_t align;    /* of compile; 0: not given */
     int32_t io;       /* CLI_INTEGER, CLI_FLOAT; 0: not given, which means CLI_FLOAT */
     int32_t top;
     const char *labels;

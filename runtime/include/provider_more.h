@@ -277,7 +277,11 @@ typedef struct tort_emit {
     bool downwards;                   /* output 0 lies above input 0, see tort_overlap */
     bool banded; /* a band of rows, whose sizes are in the variable `band`, a tinyort_band. If any number of rows will
                   * do (tort_rows), the node's operands are one row, and the statement works on band.out_rows of it. */
-    char call[32768];            /* to fill: the statement, with its ';'; "" at first */
+    /* Returns the name of a constant struct of the file, "digits_s3", for its type and its initializer; those with the
+     * same text are one. `ud` is its first argument. NULL: out of memory. */
+    const char *(*constant)(void *ud, const char *type, const char *initializer);
+    void *ud;
+    char call[32768];            /* to fill: the statement, with its ';', from column 0; "" at first */
     tort_packed_array arrays[4]; /* to fill: how the packed weights divide into arrays; count 0: no more */
     /* To fill: C sources of the functions that the statement calls, what others need first; static; NULL: no more. */
     const char *code[16];

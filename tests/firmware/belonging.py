@@ -133,7 +133,7 @@ def check_unread(tinyort, folder):
     folder = compile_to(tinyort, network(folder / "unread.onnx", 3, True), folder / "unread")
     code, weights = (folder / "net.c").read_text(), (folder / "net_weights.c").read_text()
     arrays = re.findall(r"^extern const \w+ (net_[wp]\d\w*)\[", weights, re.M)
-    body = code[code.index("int net_run(") :]
+    body = code[code.index("int net_step(") :]
     unread = [name for name in arrays if not re.search(rf"\b{name}\b", body)]
     check(arrays and not unread, f"of {arrays} nothing reads {unread}")
 

@@ -7,9 +7,7 @@
 #include "runtime/firmware/compile/compile.h"
 #include "runtime/core/plan/planned.h"
 
-#define TORT_COMPILE_WEIGHTS_ALIGN 8 /* bytes; of an array in a file of weights */
-#define TORT_COMPILE_ALIGN 8         /* bytes; of the arena: offsets in it are multiples of 64, elements need less */
-
+#define TORT_COMPILE_HOT 16 /* multiply-adds for an element of weights in a run, from which on they are hot */
 #define TORT_COMPILE_MAGIC UINT64_C(0x0074726f796e6974) /* "tinyort" and a 0, as bytes */
 #define TORT_COMPILE_HASH UINT64_C(0xcbf29ce484222325)  /* of nothing */
 #define TORT_COMPILE_HEAD 40 /* bytes before the arrays in a file of weights: magic, three hashes, the file's bytes */
@@ -25,6 +23,7 @@ typedef struct tort_compile_array {
     int32_t constant; /* of the session; -1: the elements are at `data` */
     const void *data; /* borrowed from the session */
     bool read;        /* the code names it */
+    bool hot;         /* a run reads each element many times: worth a place in fast memory */
 } tort_compile_array;
 
 /* The value that callers give or take for an input or output of the model, see ports.c. */
@@ -33,6 +32,11 @@ typedef struct tort_compile_port {
     int32_t border; /* the step between the slot and the port, which has a scale; -1: none */
     bool in_layout; /* given in the layout of the options */
 } tort_compile_port;
+
+/* A constant struct that calls take: sizes and zero points. */
+typedef struct tort_compile_constant {
+    const char *name, *type, *initializer; /* in C */
+} tort_compile_constant;
 
 /* A compilation in progress. */
 typedef struct tort_compilation {
@@ -44,11 +48,16 @@ typedef struct tort_compilation {
     tort_compile_array *arrays;  /* weights in the order in which they are first read */
     int32_t *numbers;            /* by constant of the session: its array; -1: none */
     int32_t array_count, array_room;
+    int32_t first_array;                                             /* of those that the step at hand lists */
     uint64_t weight_bytes, arena_bytes, bound_bytes, separate_bytes; /* bounds: see bounds.c */
     double multiply_adds;
     int32_t peak_step;                    /* the step that sets bound_bytes; -1: none */
     const char *code[TORT_COMPILE_CODES]; /* sources of functions, in the order in which they are printed */
     int32_t code_count, calls;
+    tort_compile_constant *shapes; /* in the order in which they are first asked for */
+    int32_t shape_count, shape_room;
+    const char **step_names; /* by step of the compiled model: the node that it stands for */
+    int32_t step_count;
     const char **packed_names; /* by unit: of the arrays of its packed weights; NULL: it has no name yet */
     bool packed_listed;        /* those of the step at hand are listed: an earlier step has the same */
     tort_emit *emit;           /* room for a statement; NULL: not allocated yet */
@@ -56,6 +65,7 @@ typedef struct tort_compilation {
     int32_t define_count;
     const char *layout, *target;         /* of the options */
     tort_compiled_hashes hashes;         /* 0 until the code was printed once */
+    uint32_t align;                      /* of the options */
     bool integers, apart;                /* of the options */
     tort_compile_port *inputs, *outputs; /* by port of the model */
     bool *skipped;                       /* by step: callers do it */
@@ -87,6 +97,8 @@ tort_status tort_compile_ports(tort_compilation *c);
 const char *tort_compile_operand(tort_compilation *c, int32_t slot);
 /* The name of a constant array in C, after it is listed; NULL: memory has run out. */
 const char *tort_compile_list(tort_compilation *c, const tort_compile_array *array);
+/* As tort_emit.constant. */
+const char *tort_compile_shape(void *compilation, const char *type, const char *initializer);
 /* The type of C that holds an element, "int8_t"; NULL: none does. */
 const char *tort_compile_type(tort_type type);
 int64_t tort_compile_elements(const tort_slot *slot);
@@ -97,16 +109,18 @@ void tort_compile_name(FILE *file, const char *name);
 tort_status tort_compile_bounds(tort_compilation *c);
 /* floats.c: fills out->float_nodes; `strict`: there must be none. */
 tort_status tort_compile_floats(tort_compilation *c, tort_compiled *out, bool strict);
-/* steps.c: prints the body of the run; finds code and weights. */
+/* steps.c: prints the cases of a switch, one for each step of the compiled model; finds code and weights. */
 tort_status tort_compile_steps(tort_compilation *c, FILE *file);
 /* weights.c: print declarations of the arrays, and the arrays. */
 void tort_compile_externs(const tort_compilation *c, FILE *file);
 tort_status tort_compile_weights(tort_compilation *c, FILE *file);
-/* header.c: print the signature of the run, an assertion that the header is of this file, a check of the arena's
- * address, the header. program.c: a program that runs the model on files, and its Makefile. */
+/* functions.c: prints the functions that callers have, around the cases of tort_compile_steps. header.c: print the
+ * signature of the run, the header. program.c: a program that runs the model on files, and its Makefile. */
+void tort_compile_functions(const tort_compilation *c, const char *cases, FILE *file);
+/* functions.c: prints what a product may define; the list of errors. */
+void tort_compile_config(const tort_compilation *c, FILE *file);
+void tort_compile_errors(const tort_compilation *c, FILE *file);
 void tort_compile_signature(const tort_compilation *c, FILE *file);
-void tort_compile_assertion(const tort_compilation *c, FILE *file);
-void tort_compile_guard(const tort_compilation *c, FILE *file);
 tort_status tort_compile_header(tort_compilation *c, FILE *file);
 tort_status tort_compile_program(tort_compilation *c, FILE *file);
 tort_status tort_compile_makefile(tort_compilation *c, FILE *file);

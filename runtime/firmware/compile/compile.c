@@ -43,23 +43,33 @@ static void print_top(const tort_compilation *c, FILE *file) {
             " * Its results have the bits of tinyort's provider firmware, whatever the compiler and its options but\n"
             " * -ffast-math and the like. */\n");
     fprintf(file, "#include \"%s.h\"\n\n#include <math.h>\n#include <stdint.h>\n#include <string.h>\n\n", c->name);
+    tort_compile_config(c, file);
     fputs("/* A product and the sum after it stay two operations: as one, they would round once. */\n"
           "#if defined(__GNUC__) && !defined(__clang__)\n#pragma GCC optimize(\"fp-contract=off\")\n#else\n"
           "#pragma STDC FP_CONTRACT OFF\n#endif\n\n#define TINYORT_COMPILED\n",
           file);
 }
 
+/* Prints source with the macro of its section before each function, so that one word moves them all. */
+static void print_functions(const tort_compilation *c, const char *text, FILE *file) {
+    for (size_t length; *text; text += length) {
+        length = strcspn(text, "\n") + 1;
+        const bool function = !strncmp(text, "static ", 7) && strncmp(text + 7, "const ", 6) != 0;
+        fprintf(file, "%s%s%.*s", function ? c->capitals : "", function ? "_CODE " : "", (int)length, text);
+        if (!text[length - 1]) break;
+    }
+    fprintf(file, "\n");
+}
+
 static void print_code(const tort_compilation *c, const char *body, FILE *file) {
     print_top(c, file);
     for (int32_t i = 0; i < c->define_count; i++) fprintf(file, "%s\n", c->defines[i]);
-    for (int32_t i = 0; i < c->code_count; i++) fprintf(file, "%s\n", c->code[i]);
+    for (int32_t i = 0; i < c->code_count; i++) print_functions(c, c->code[i], file);
     tort_compile_externs(c, file);
-    tort_compile_assertion(c, file);
-    tort_compile_signature(c, file);
-    fprintf(file, " {\n    unsigned char *const values = (unsigned char *)arena;\n    (void)values;\n");
-    for (int32_t i = 0; i < c->plan->input_count; i++) fprintf(file, "    (void)in%d;\n", (int)i);
-    tort_compile_guard(c, file);
-    fprintf(file, "\n%s    return 0;\n}\n", body);
+    for (int32_t i = 0; i < c->shape_count; i++)
+        fprintf(file, "static const %s %s =\n    %s;\n", c->shapes[i].type, c->shapes[i].name,
+                c->shapes[i].initializer);
+    tort_compile_functions(c, body, file);
 }
 
 /* Prints the code once more when its hash is known, which stands in it. */
@@ -157,6 +167,7 @@ tort_status tort_compile(tort_session *session, const tort_compile_options *opti
                           .layout = options->layout,
                           .target = options->target,
                           .integers = options->integers,
+                          .align = options->align,
                           .apart = options->apart,
                           .error = error};
     tort_arena_init(&c.arena, &session->account.inner);

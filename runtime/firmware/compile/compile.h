@@ -10,6 +10,7 @@ typedef struct tort_compile_options {
     bool integers; /* callers give and take integers where the model has a border of scales: QuantizeLinear first */
     bool apart;    /* the weights are bytes in NAME_weights.bin, whose address callers give; else arrays of C */
     const char *target; /* the processor that the Makefile builds for; NULL, or one without a board: this machine */
+    uint32_t align;     /* bytes, a power of two of 8 or more: of the arena, and of each array of weights */
     bool strict;        /* TORT_E_PLACEMENT names the steps that compute with floats, if there are some */
     bool main;          /* also a program that runs it on files, and its Makefile */
 } tort_compile_options;

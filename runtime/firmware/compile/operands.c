@@ -38,15 +38,18 @@ int64_t tort_compile_row(const tort_compilation *c, const tort_step *step, int32
 
 /* ---- constant arrays --------------------------------------------------------------------------------------------- */
 
+/* Returns the list, or a larger copy of it if it is full, with room for one more. NULL: out of memory. */
+static void *with_room(tort_compilation *c, void *list, int32_t count, int32_t *room, size_t size) {
+    if (count < *room) return list;
+    *room = *room ? 2 * *room : 32;
+    void *grown = tort_arena_array(&c->arena, (size_t)*room, size);
+    if (grown && count) memcpy(grown, list, (size_t)count * size);
+    return grown;
+}
+
 const char *tort_compile_list(tort_compilation *c, const tort_compile_array *array) {
-    if (c->array_count == c->array_room) {
-        const int32_t room = c->array_room ? 2 * c->array_room : 32;
-        tort_compile_array *grown = tort_arena_array(&c->arena, (size_t)room, sizeof *grown);
-        if (!grown) return NULL;
-        if (c->array_count) memcpy(grown, c->arrays, (size_t)c->array_count * sizeof *grown);
-        c->arrays = grown;
-        c->array_room = room;
-    }
+    c->arrays = with_room(c, c->arrays, c->array_count, &c->array_room, sizeof *c->arrays);
+    if (!c->arrays) return NULL;
     c->arrays[c->array_count++] = *array;
     c->weight_bytes += (uint64_t)array->count * (uint64_t)tort_type_bits(array->type) / 8;
     return array->name;
@@ -74,6 +77,21 @@ static const char *weight_of(tort_compilation *c, const tort_slot *slot) {
     return name;
 }
 
+const char *tort_compile_shape(void *compilation, const char *type, const char *initializer) {
+    tort_compilation *c = compilation;
+    for (int32_t i = 0; i < c->shape_count; i++)
+        if (!strcmp(c->shapes[i].type, type) && !strcmp(c->shapes[i].initializer, initializer))
+            return c->shapes[i].name;
+    c->shapes = with_room(c, c->shapes, c->shape_count, &c->shape_room, sizeof *c->shapes);
+    if (!c->shapes) return NULL;
+    const tort_compile_constant made = {.name = tort_arena_format(&c->arena, "%s_s%d", c->name, (int)c->shape_count),
+                                        .type = tort_arena_format(&c->arena, "%s", type),
+                                        .initializer = tort_arena_format(&c->arena, "%s", initializer)};
+    if (!made.name || !made.type || !made.initializer) return NULL;
+    c->shapes[c->shape_count++] = made;
+    return made.name;
+}
+
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
 const char *tort_compile_operand(tort_compilation *c, int32_t number) {
@@ -83,8 +101,8 @@ const char *tort_compile_operand(tort_compilation *c, int32_t number) {
     const char *type = tort_compile_type(slot->type);
     if (!type || slot->memory) return NULL;
     switch (slot->home) {
-    case TORT_HOME_INPUT: return tort_arena_format(&c->arena, "in%d", (int)slot->source);
-    case TORT_HOME_OUTPUT: return tort_arena_format(&c->arena, "out%d", (int)slot->output);
+    case TORT_HOME_INPUT: return tort_arena_format(&c->arena, "state->in%d", (int)slot->source);
+    case TORT_HOME_OUTPUT: return tort_arena_format(&c->arena, "state->out%d", (int)slot->output);
     case TORT_HOME_CONSTANT: return weight_of(c, slot);
     case TORT_HOME_LITERAL:
         return list_slot(c, slot, -1, c->plan->literals + slot->offset); /* again, if it is read again */

@@ -55,12 +55,12 @@ static bool add_texts(const char **list, int32_t *count, int32_t room, const cha
     return true;
 }
 
-/* Prints the node, and the nodes that were fused into it: "conv1, relu1: FusedConv". */
+/* Prints the node, and the nodes that were fused into it: "conv1, relu1: FusedConv" as a comment. */
 static void print_comment(const tort_compilation *c, int32_t index, FILE *file) {
     const tort_node *node = tort_unit_node(c->lowered, index);
     const tort_unit *unit = &c->lowered->units[index];
     const tort_node *nodes = c->session->model->graphs[0].nodes;
-    fprintf(file, "    /* ");
+    fprintf(file, "/* ");
     for (int32_t i = 0; i < unit->from_count; i++) {
         fprintf(file, "%s", i ? ", " : "");
         tort_compile_name(file, nodes[unit->from[i]].name);
@@ -74,6 +74,7 @@ static void print_comment(const tort_compilation *c, int32_t index, FILE *file) 
 static const char **operands_of(tort_compilation *c, const tort_step *step) {
     const int32_t count = step->input_count + step->output_count;
     const char **texts = tort_arena_array(&c->arena, (size_t)count + 1, sizeof *texts);
+    c->first_array = c->array_count;
     /* Packed inputs are arrays of their own, see list_packed. */
     const uint32_t packed = step->kind == TORT_STEP_KERNEL ? c->lowered->units[step->node].consumed : 0;
     for (int32_t i = 0; texts && i < count; i++) {
@@ -128,6 +129,24 @@ static tort_status list_packed(tort_compilation *c, const tort_step *step, const
     return TORT_OK;
 }
 
+/* Prints text, each line with blanks before it. */
+static void print_indented(FILE *file, int blanks, const char *text) {
+    for (size_t length; *text; text += length + (text[length] == '\n')) {
+        length = strcspn(text, "\n");
+        fprintf(file, "%*s%.*s\n", length ? blanks : 0, "", (int)length, text);
+    }
+}
+
+/* Begins a step of the compiled model, which stands for the node of this name: "    case 3: ". False: out of memory. */
+static bool begin_case(tort_compilation *c, const char *name, FILE *file) {
+    const size_t room = (size_t)c->plan->step_count + 2; /* one copies outputs */
+    if (!c->step_names) c->step_names = tort_arena_array(&c->arena, room, sizeof *c->step_names);
+    if (!c->step_names) return false;
+    c->step_names[c->step_count++] = name;
+    fprintf(file, "    case %d: ", (int)c->step_count);
+    return true;
+}
+
 /* Adds what a statement needs, and prints it. */
 static tort_status finish_call(tort_compilation *c, const tort_step *step, const tort_emit *emit, FILE *file) {
     const tort_status status = list_packed(c, step, emit);
@@ -136,7 +155,7 @@ static tort_status finish_call(tort_compilation *c, const tort_step *step, const
         !add_texts(c->defines, &c->define_count, TORT_COMPILE_DEFINES, emit->defines,
                    sizeof emit->defines / sizeof *emit->defines))
         return tort_fail(c->error, TORT_E_INTERNAL, "more than %d sources of functions", TORT_COMPILE_CODES);
-    fprintf(file, "    %s\n", emit->call);
+    print_indented(file, 8, emit->call);
     c->calls++;
     return TORT_OK;
 }
@@ -173,6 +192,14 @@ static tort_status view_row(tort_compilation *c, const tort_step *step, tort_nod
     return TORT_OK;
 }
 
+/* Marks the arrays that the step at hand has listed, if it reads each of their elements many times. */
+static void find_hot(tort_compilation *c, double multiply_adds) {
+    double elements = 0;
+    for (int32_t i = c->first_array; i < c->array_count; i++) elements += (double)c->arrays[i].count;
+    for (int32_t i = c->first_array; i < c->array_count; i++)
+        c->arrays[i].hot = multiply_adds >= TORT_COMPILE_HOT * elements;
+}
+
 static tort_status emit_kernel(tort_compilation *c, const tort_step *step, const char *const *texts, FILE *file) {
     const tort_unit *unit = &c->lowered->units[step->node];
     tort_unit_view view;
@@ -187,6 +214,8 @@ static tort_status emit_kernel(tort_compilation *c, const tort_step *step, const
                         .target = &c->session->chain[unit->provider].target,
                         .downwards = !step->bands && is_above(c, step),
                         .banded = step->bands != 0,
+                        .constant = tort_compile_shape,
+                        .ud = c,
                         .error = c->error};
     if (step->scratch_bytes)
         emit->scratch = tort_arena_format(&c->arena, "values + %llu", (unsigned long long)step->scratch_offset);
@@ -199,12 +228,16 @@ static tort_status emit_kernel(tort_compilation *c, const tort_step *step, const
     if (flops > 0) c->multiply_adds += flops / 2;
     if (!status && step->bands && !step->rows.out_rows) status = view_row(c, step, &view.node);
     if (!status) status = unit->kernel->emit(emit);
+    if (!status && !step->bands && !begin_case(c, tort_unit_node(c->lowered, step->node)->name, file))
+        status = tort_out_of_memory(c->error, 0);
     if (!status) {
         print_comment(c, step->node, file);
         status = finish_call(c, step, emit, file);
+        fprintf(file, "        break;\n");
     }
     if (status) tort_error_at_unit(c->error, c->lowered, step->node);
     tort_unit_view_close(&view, c->lowered);
+    find_hot(c, flops / 2);
     return status;
 }
 
@@ -216,17 +249,28 @@ static tort_status emit_conversion(tort_compilation *c, const tort_step *step, c
     const tort_node_view node = {.inputs = &info, .outputs = &info, .input_count = 1, .output_count = 1};
     tort_emit *emit = emit_of(c);
     if (!emit) return tort_out_of_memory(c->error, sizeof *emit);
-    *emit = (tort_emit){
-        .node = &node, .inputs = texts, .outputs = texts + 1, .scratch = "NULL", .packed = "NULL", .error = c->error};
-    const tort_status status = layout_of(c, step)->emit(emit, from->layout != 0);
-    fprintf(file, "    /* ");
-    tort_compile_name(file, c->lowered->graph.values[from->value].name);
+    *emit = (tort_emit){.node = &node,
+                        .inputs = texts,
+                        .outputs = texts + 1,
+                        .scratch = "NULL",
+                        .packed = "NULL",
+                        .constant = tort_compile_shape,
+                        .ud = c,
+                        .error = c->error};
+    const char *name = c->lowered->graph.values[from->value].name;
+    tort_status status = layout_of(c, step)->emit(emit, from->layout != 0);
+    if (!status && !begin_case(c, name, file)) status = tort_out_of_memory(c->error, 0);
+    if (status) return status;
+    fprintf(file, "/* ");
+    tort_compile_name(file, name);
     fprintf(file, ": %s */\n", from->layout ? "channels first" : "channels last");
-    return status ? status : finish_call(c, step, emit, file);
+    status = finish_call(c, step, emit, file);
+    fprintf(file, "        break;\n");
+    return status;
 }
 
 static void print_copy(tort_compilation *c, const char *to, const char *from, int64_t bytes, FILE *file) {
-    fprintf(file, "    memcpy(%s, %s, %lld);\n", to, from, (long long)bytes);
+    fprintf(file, "        memcpy(%s, %s, %lld);\n", to, from, (long long)bytes);
     c->calls++;
 }
 
@@ -240,19 +284,15 @@ static tort_status print_step(tort_compilation *c, const tort_step *step, FILE *
     if (!texts) return refuse(c, step, "an operand has a type that C99 has not, or is not in host memory");
     if (step->kind == TORT_STEP_KERNEL) return emit_kernel(c, step, texts, file);
     if (step->kind == TORT_STEP_CONVERT) return emit_conversion(c, step, texts, file);
-    print_copy(c, texts[1], texts[0], c->plan->slots[c->plan->operands[step->operands]].bytes, file);
+    const tort_slot *from = &c->plan->slots[c->plan->operands[step->operands]];
+    if (!begin_case(c, c->lowered->graph.values[from->value].name, file)) return tort_out_of_memory(c->error, 0);
+    fprintf(file, "/* a copy */\n");
+    print_copy(c, texts[1], texts[0], from->bytes, file);
+    fprintf(file, "        break;\n");
     return TORT_OK;
 }
 
 /* ---- bands ----------------------------------------------------------------------------------------------------- */
-
-/* Prints text with deeper lines. */
-static void print_deeper(FILE *file, const char *text) {
-    for (const char *end; *text; text = end) {
-        end = strchr(text, '\n') + 1;
-        fprintf(file, "%s%.*s", *text == '\n' ? "" : "            ", (int)(end - text), text);
-    }
-}
 
 /* Prints the work of a layer on a band. */
 static tort_status print_layer(tort_compilation *c, const tort_step *step, int32_t layer, FILE *file) {
@@ -261,12 +301,12 @@ static tort_status print_layer(tort_compilation *c, const tort_step *step, int32
     const char *why = refusal_of(c, step);
     const char **texts = why ? NULL : operands_of(c, step);
     if (!texts) return refuse(c, step, why ? why : "an operand has a type that C99 has not");
-    fprintf(file, "case %d:\n", (int)layer);
+    fprintf(file, "    case %d: ", (int)layer);
     if (slot->line_bytes) {
         const long long row = slot->line_bytes / c->plan->bands[step->bands - 1].layers[layer].lines;
         fprintf(file,
-                "    if (band.keep) memmove(values + %llu, values + %llu + band.drop * %lld, "
-                "(size_t)band.keep * %lld);\n",
+                "\n        if (band.keep)\n            memmove(values + %llu, values + %llu + band.drop * %lld, "
+                "(size_t)band.keep * %lld);\n        ",
                 (unsigned long long)slot->offset, (unsigned long long)slot->offset, row, row);
     }
     for (int32_t i = 0, k = 0; i <= step->input_count; i++) {
@@ -277,27 +317,26 @@ static tort_status print_layer(tort_compilation *c, const tort_step *step, int32
                               (long long)tort_compile_row(c, step, i));
         if (!texts[i]) return tort_out_of_memory(c->error, 0);
     }
-    const tort_status status = emit_kernel(c, step, texts, file);
-    fprintf(file, "    break;\n");
-    return status;
+    return emit_kernel(c, step, texts, file);
 }
 
 static void print_layers(const tort_band_steps *bands, FILE *file) {
-    fprintf(file, "    {\n        static const tinyort_layer layers[] = {\n");
+    fprintf(file, "{ /* in bands of rows */\n        static const tinyort_layer layers[] = {\n");
     for (int32_t i = 0; i < bands->count; i++) {
         const tinyort_layer *l = &bands->layers[i];
         fprintf(file, "            {%d, %d, %d, %d, %d, %d, %d, {%d, %d}},\n", (int)l->in_rows, (int)l->out_rows,
                 (int)l->stride, (int)l->above, (int)l->reach, (int)l->lines, (int)l->whole, (int)l->from[0],
                 (int)l->from[1]);
     }
-    fprintf(file, "        };\n        tinyort_band_state bands = {{0}, {0}, {0}};\n        tinyort_band band;\n");
-    fprintf(file,
-            "        int32_t layer;\n        while ((layer = tinyort_next_band(layers, %d, &bands, &band)) >= 0)\n",
-            (int)bands->count);
-    fprintf(file, "            switch (layer) {\n");
+    fprintf(
+        file,
+        "        };\n        tinyort_band_state *const bands = (tinyort_band_state *)(void *)state->bands;\n"
+        "        tinyort_band band;\n        again = 1;\n        switch (tinyort_next_band(layers, %d, bands, &band)) {\n",
+        (int)bands->count);
 }
 
-/* Prints the steps of a group as a loop over bands of rows, of which each is a call of one layer. */
+/* Prints the steps of a group as a case that is run again for each band of rows, which is a call of one layer; when
+ * there is none left, its state is 0 for the next group. */
 static tort_status print_bands(tort_compilation *c, const tort_band_steps *bands, FILE *file) {
     static const char *const text[] = {tort_code_bands};
     char *body = NULL;
@@ -310,17 +349,22 @@ static tort_status print_bands(tort_compilation *c, const tort_band_steps *bands
     if (fclose(layers) != 0 && !status) status = tort_out_of_memory(c->error, length);
     if (!status && !add_texts(c->code, &c->code_count, TORT_COMPILE_CODES, text, 1))
         status = tort_fail(c->error, TORT_E_INTERNAL, "more than %d sources of functions", TORT_COMPILE_CODES);
+    const char *name = tort_unit_node(c->lowered, c->plan->steps[bands->first].node)->name;
+    if (!status && !begin_case(c, name, file)) status = tort_out_of_memory(c->error, 0);
     if (!status) {
         print_layers(bands, file);
-        print_deeper(file, body);
-        fprintf(file, "            default: break;\n            }\n    }\n");
+        print_indented(file, 4, body);
+        fprintf(file, "        default:\n            memset(bands, 0, sizeof *bands);\n            again = 0;\n"
+                      "            break;\n        }\n        break;\n    }\n");
     }
     free(body);
     return status;
 }
 
-/* Outputs whose bytes are shared with other values are in the arena: they are copied at the end. */
+/* Outputs whose bytes are shared with other values are in the arena: they are copied by a step at the end, which is
+ * there too if the model has no other. */
 static tort_status print_outputs(tort_compilation *c, FILE *file) {
+    bool begun = false;
     for (int32_t i = 0; i < c->plan->output_count; i++) {
         const int32_t owner = tort_plan_owner(c->plan, c->plan->output_slots[i]);
         const char *text = tort_compile_operand(c, owner);
@@ -328,10 +372,16 @@ static tort_status print_outputs(tort_compilation *c, FILE *file) {
             return tort_fail(c->error, TORT_E_PLACEMENT, "output %d is not in host memory: firmware has no other",
                              (int)i);
         char to[24];
-        snprintf(to, sizeof to, "out%d", (int)i);
-        if (c->plan->slots[owner].home != TORT_HOME_OUTPUT && c->plan->slots[owner].bytes)
-            print_copy(c, to, text, c->plan->slots[owner].bytes, file);
+        snprintf(to, sizeof to, "state->out%d", (int)i);
+        const bool copies = c->plan->slots[owner].home != TORT_HOME_OUTPUT && c->plan->slots[owner].bytes;
+        if (copies || (!c->step_count && i + 1 == c->plan->output_count)) {
+            if (!begun && !begin_case(c, "outputs", file)) return tort_out_of_memory(c->error, 0);
+            if (!begun) fprintf(file, "/* outputs */\n");
+            begun = true;
+        }
+        if (copies) print_copy(c, to, text, c->plan->slots[owner].bytes, file);
     }
+    if (begun) fprintf(file, "        break;\n");
     return TORT_OK;
 }
 

@@ -10,8 +10,8 @@
 #include "runtime/core/base/locale.h"
 
 /* Where an array begins in the bytes of all. */
-static uint64_t next_place(uint64_t end) {
-    return (end + TORT_COMPILE_WEIGHTS_ALIGN - 1) / TORT_COMPILE_WEIGHTS_ALIGN * TORT_COMPILE_WEIGHTS_ALIGN;
+static uint64_t next_place(uint64_t end, uint64_t align) {
+    return (end + align - 1) / align * align;
 }
 
 static uint64_t bytes_of(const tort_compile_array *array) {
@@ -20,7 +20,7 @@ static uint64_t bytes_of(const tort_compile_array *array) {
 
 uint64_t tort_compile_weights_bytes(const tort_compilation *c) {
     uint64_t end = TORT_COMPILE_HEAD;
-    for (int32_t i = 0; i < c->array_count; i++) end = next_place(end) + bytes_of(&c->arrays[i]);
+    for (int32_t i = 0; i < c->array_count; i++) end = next_place(end, c->align) + bytes_of(&c->arrays[i]);
     return end;
 }
 
@@ -29,8 +29,8 @@ static void print_places(const tort_compilation *c, FILE *file) {
     uint64_t at = TORT_COMPILE_HEAD;
     for (int32_t i = 0; i < c->array_count; i++) {
         const tort_compile_array *array = &c->arrays[i];
-        at = next_place(at);
-        fprintf(file, "#define %s ((const %s *)((const unsigned char *)weights + %llu))\n", array->name,
+        at = next_place(at, c->align);
+        fprintf(file, "#define %s ((const %s *)((const unsigned char *)state->weights + %llu))\n", array->name,
                 tort_compile_type(array->type), (unsigned long long)at);
         at += bytes_of(array);
     }
@@ -85,15 +85,15 @@ static void print_number(tort_type type, const void *data, int64_t i, FILE *file
     }
 }
 
-static void print_array(const tort_compile_array *array, const void *data, void *to) {
+static void print_array(const tort_compilation *c, const tort_compile_array *array, const void *data, void *to) {
     FILE *file = to;
     const char *type = tort_compile_type(array->type);
     const int64_t in_a_line = tort_type_bits(array->type) == 8 ? 24 : 8;
     const long long count = (long long)(array->count ? array->count : 1); /* C has no empty arrays */
     fprintf(file, "\n/* ");
     tort_compile_name(file, array->of);
-    fprintf(file, " */\nextern const %s %s[%lld];\nTINYORT_ALIGNED const %s %s[%lld] = {", type, array->name, count,
-            type, array->name, count);
+    fprintf(file, " */\nextern const %s %s[%lld];\n%s_%sWEIGHTS %s_ALIGNED const %s %s[%lld] = {", type, array->name,
+            count, c->capitals, array->hot ? "HOT_" : "", c->capitals, type, array->name, count);
     if (!array->count) fprintf(file, "0");
     for (int64_t i = 0; i < array->count; i++) {
         fprintf(file, "%s", i % in_a_line ? ", " : i ? ",\n    " : "\n    ");
@@ -104,20 +104,23 @@ static void print_array(const tort_compile_array *array, const void *data, void 
 
 /* Calls a printer for each array, with its elements. */
 static tort_status for_arrays(const tort_compilation *c,
-                              void (*print)(const tort_compile_array *array, const void *data, void *to), void *to) {
+                              void (*print)(const tort_compilation *c, const tort_compile_array *array,
+                                            const void *data, void *to),
+                              void *to) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < c->array_count; i++) {
         const tort_compile_array *array = &c->arrays[i];
         const void *data = array->data;
         if (array->constant >= 0) status = tort_constant_acquire(c->session, array->constant, &data, c->error);
         if (status) break;
-        print(array, data, to);
+        print(c, array, data, to);
         if (array->constant >= 0) tort_constant_release(c->session, array->constant);
     }
     return status;
 }
 
-static void hash_array(const tort_compile_array *array, const void *data, void *to) {
+static void hash_array(const tort_compilation *c, const tort_compile_array *array, const void *data, void *to) {
+    (void)c;
     tort_compile_hash(to, data, (size_t)bytes_of(array));
 }
 
@@ -146,10 +149,10 @@ void tort_compile_drop_unread(tort_compilation *c, const char *body) {
     c->array_count = kept;
 }
 
-static void write_array(const tort_compile_array *array, const void *data, void *to) {
+static void write_array(const tort_compilation *c, const tort_compile_array *array, const void *data, void *to) {
     FILE *file = to;
     const uint64_t end = (uint64_t)ftell(file);
-    for (uint64_t at = end; at < next_place(end); at++) fputc(0, file);
+    for (uint64_t at = end; at < next_place(end, c->align); at++) fputc(0, file);
     fwrite(data, 1, (size_t)bytes_of(array), file);
 }
 
@@ -161,14 +164,18 @@ tort_status tort_compile_weights_apart(tort_compilation *c, FILE *file) {
 }
 
 tort_status tort_compile_weights(tort_compilation *c, FILE *file) {
+    const unsigned align = c->align;
     fprintf(file,
-            "/* %s_weights.c - the weights of %s, made by tinyort %s. */\n#include <math.h>\n#include <stdint.h>\n\n"
-            "/* Kernels read words of bytes. x86-64 aligns arrays to 16, and compilers rely on it. */\n"
-            "#if defined(__x86_64__)\n#define TINYORT_ALIGNED\n#elif defined(__GNUC__)\n"
-            "#define TINYORT_ALIGNED __attribute__((aligned(8)))\n#elif __STDC_VERSION__ >= 201112L\n"
-            "#define TINYORT_ALIGNED _Alignas(8)\n#elif defined(__ARMCC_VERSION)\n"
-            "#define TINYORT_ALIGNED __align(8)\n#else\n#define TINYORT_ALIGNED\n#endif\n",
+            "/* %s_weights.c - the weights of %s, made by tinyort %s. */\n#include <math.h>\n#include <stdint.h>\n\n",
             c->name, c->name, TORT_VERSION);
+    tort_compile_config(c, file);
+    fprintf(file,
+            "/* Kernels read words of bytes. x86-64 aligns arrays to 16, and compilers rely on it. */\n"
+            "#if defined(__x86_64__) && %u <= 16\n#define %s_ALIGNED\n#elif defined(__GNUC__)\n"
+            "#define %s_ALIGNED __attribute__((aligned(%u)))\n#elif __STDC_VERSION__ >= 201112L\n"
+            "#define %s_ALIGNED _Alignas(%u)\n#elif defined(__ARMCC_VERSION)\n#define %s_ALIGNED __align(%u)\n"
+            "#else\n#define %s_ALIGNED\n#endif\n",
+            align, c->capitals, c->capitals, align, c->capitals, align, c->capitals, align, c->capitals);
     fprintf(file,
             "\n/* The code that they are for, by its hash; \"tinyort\", hashes of graph, code and weights. */\n"
             "extern const uint64_t %s_weights_of_%016" PRIx64 "[4];\nconst uint64_t %s_weights_of_%016" PRIx64
