@@ -106,7 +106,11 @@ static Port Serial;
 
 
 def run(*command, **options):
-    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, **options)
+    words = [str(word) for word in command]
+    try:
+        return subprocess.run(words, capture_output=True, text=True, timeout=300, **options)
+    except FileNotFoundError:  # it was not built, which is told already
+        return subprocess.CompletedProcess(words, 127, "", f"there is no {words[0]}")
 
 
 def succeed(what, *command, **options):
@@ -176,7 +180,9 @@ def check_cmake(packages):
     libraries = f'add_subdirectory("{folder}/cmake" digits)\ninclude(FetchContent)\nFetchContent_Declare(net SOURCE_DIR "{net}")\nFetchContent_MakeAvailable(net)\n'
     begin = "cmake_minimum_required(VERSION 3.14)\nproject(application C)\n" + libraries
     (application / "CMakeLists.txt").write_text(begin + "add_executable(application main.c second.c)\ntarget_link_libraries(application PRIVATE digits::digits net::net)\n")
-    built = packages.configure("cmake", application, "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror")
+    built = packages.configure("cmake", application, "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
+    commands = {Path(entry["file"]).name: entry["command"] for entry in json.loads((built / "compile_commands.json").read_text())}
+    check(set(commands) == {"main.c", "second.c", "digits.c", "digits_weights.c", "net.c"} and all("-std=c99" in commands[file] for file in ("digits.c", "net.c")), f"cmake: {commands}")
     printed = succeed("cmake", built / "application", given, net / "net_weights.bin", packages.input)
     packages.same("cmake", printed, np.concatenate([packages.expected, expected]))
     if not shutil.which("arm-none-eabi-gcc"):
@@ -203,7 +209,7 @@ def check_zephyr(packages):
     check_stub(packages, "zephyr")
     package = packages.folder / "zephyr"
     lines = [line for line in (package / "zephyr/module.yml").read_text().splitlines() if not line.startswith("#")]
-    check(lines == ["name: digits", "build:", "  cmake: zephyr", "  kconfig: zephyr/Kconfig"], f"zephyr: module.yml {lines}")
+    check(lines == ['name: "digits"', "build:", "  cmake: zephyr", "  kconfig: zephyr/Kconfig"], f"zephyr: module.yml {lines}")
     options = re.findall(r"^config (\w+)\n\tbool \"", (package / "zephyr/Kconfig").read_text(), re.M)
     check(options == ["TINYORT_DIGITS"] and f"if(CONFIG_{options[0]})" in (package / "zephyr/CMakeLists.txt").read_text(), f"zephyr: options {options}")
 
@@ -261,9 +267,9 @@ def check_platformio(packages):
     check(len(fields["name"]) <= 50 and not re.search(r"[:;/,@<>]|--", fields["name"]) and SEMVER.fullmatch(fields["version"]), f"platformio: {fields}")
     check(all(re.fullmatch(r"[a-z\d][a-z\d-]*", word) for word in fields["keywords"]) and (package / fields["headers"]).is_file(), f"platformio: {fields}")
     build = fields["build"]
-    check(set(build) == {"includeDir", "srcDir", "srcFilter"}, f"platformio: {build}")
-    sources = [re.fullmatch(r"\+<(.+)>", pattern).group(1) for pattern in build["srcFilter"]]
-    packages.build("platformio", [package / build["srcDir"] / name for name in sources], package / build["includeDir"])
+    sources = re.findall(r"\+<([^>]+)>", " ".join(build.get("srcFilter", "")))
+    check(set(build) == {"includeDir", "srcDir", "srcFilter"} and sources == ["digits.c", "digits_weights.c"], f"platformio: {build}")
+    packages.build("platformio", [package / name for name in sources], package)
 
 
 def check_apart(packages):
@@ -277,6 +283,9 @@ def check_apart(packages):
     done = run(*sketch)
     check(done.returncode != 0 and "define DIGITS_WEIGHTS_ADDRESS as the address" in done.stderr, f"the sketch without an address: {done.stderr}")
     succeed("the sketch with an address", *sketch, "-DDIGITS_WEIGHTS_ADDRESS=0x10000")
+    integers = packages.compile(packages.folder / "net.onnx", "arduino", packages.folder / "integers", "--io", "integer")
+    succeed("the sketch of integers", *sketch[:-3], f"-I{integers}", "-fsyntax-only", integers / "examples/net/net.ino")
+    check("Serial.println((long)out0[i]);" in (integers / "examples/net/net.ino").read_text(), "the sketch prints integers")
 
 
 def check_refusals(packages):

@@ -42,7 +42,7 @@ static const project projects[] = {
     {"zephyr",
      60,
      {{"zephyr/module.yml", "# Made by tinyort @v: the model @n as a module of Zephyr.\n"
-                            "name: @n\n"
+                            "name: \"@n\"\n" /* YAML takes a name such as yes for a bool */
                             "build:\n"
                             "  cmake: zephyr\n"
                             "  kconfig: zephyr/Kconfig\n"},
