@@ -228,6 +228,7 @@ def check_arduino(packages):
     required = {"name", "version", "author", "maintainer", "sentence", "paragraph", "category", "url", "architectures"}
     check(required <= set(fields) <= required | {"includes"}, f"arduino: fields {sorted(fields)}")
     check(re.fullmatch(r"[A-Za-z0-9][\w .-]*", fields["name"]) and SEMVER.fullmatch(fields["version"]) and fields["category"] in CATEGORIES, f"arduino: {fields}")
+    check(all(fields.values()) and fields["url"].startswith("https://"), f"arduino: an empty field: {fields}")
     check((package / fields["includes"]).is_file() and not (package / "src").exists(), "arduino: the header is in the folder that is compiled")
     stub = packages.folder / "Arduino.h"
     stub.write_text(ARDUINO)

@@ -76,7 +76,7 @@ static const project projects[] = {
                              "sentence=The model @n as C99, compiled by tinyort.\n"
                              "paragraph=It needs no other library.\n"
                              "category=Data Processing\n"
-                             "url=\n"
+                             "url=https://example.com/\n"
                              "architectures=*\n"
                              "includes=@n.h\n"},
       {"examples/@n/@n.ino", NULL}}},
