@@ -269,7 +269,7 @@ def check_platformio(packages):
     check(all(re.fullmatch(r"[a-z\d][a-z\d-]*", word) for word in fields["keywords"]) and (package / fields["headers"]).is_file(), f"platformio: {fields}")
     build = fields["build"]
     sources = re.findall(r"\+<([^>]+)>", " ".join(build.get("srcFilter", "")))
-    check(set(build) == {"includeDir", "srcDir", "srcFilter"} and sources == ["digits.c", "digits_weights.c"], f"platformio: {build}")
+    check(set(build) == {"includeDir", "srcDir", "srcFilter", "flags"} and build["flags"] == "-lm" and sources == ["digits.c", "digits_weights.c"], f"platformio: {build}")
     packages.build("platformio", [package / name for name in sources], package)
 
 

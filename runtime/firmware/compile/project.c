@@ -117,6 +117,7 @@ static const project projects[] = {
                        "  \"build\": {\n"
                        "    \"includeDir\": \".\",\n"
                        "    \"srcDir\": \".\",\n"
+                       "    \"flags\": \"-lm\",\n"
                        "    \"srcFilter\": [\"+<@n.c>\"@[, \"+<@n_weights.c>\"@]]\n"
                        "  }\n"
                        "}\n"}}},
