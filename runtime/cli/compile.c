@@ -81,7 +81,12 @@ static tort_status write_files(const job *j, const char *folder, bool force, tor
         if (!status) status = cli_check_target(paths[i], j->model, error);
         if (!status && !force) status = check_ours(paths[i], &made->files[i], error);
     }
-    if (!status) status = cli_make_folder("--output", folder, error);
+    for (int32_t i = 0; !status && i < made->file_count; i++) {
+        char *slash = strrchr(paths[i], '/');
+        *slash = 0;
+        status = cli_make_folder("--output", paths[i], error);
+        *slash = '/';
+    }
     for (int32_t i = 0; !status && i < made->file_count; i++)
         status = cli_failed_write(cli_new_file_of(paths[i], made->files[i].text, made->files[i].length, error), error);
     for (int32_t i = 0; i < made->file_count; i++) free(paths[i]);
@@ -96,6 +101,7 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
     j->name = options->name ? cli_format("%s", options->name) : name_of(options->operands[0]);
     if (!status) status = check_name(j->name, error);
     if (!status) status = check_align(options->align, error);
+    if (!status && options->project) status = tort_compile_check_project(options->project, j->name, error);
     if (!status) status = cli_check_folder("--output", options->output, error);
     if (!status) status = cli_open_model(options, options->operands[0], &j->model, error);
     if (!status) status = cli_check_names(options, j->model, error);
@@ -111,7 +117,8 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
                                       .apart = options->weights == CLI_BIN,
                                       .target = options->processor,
                                       .strict = options->strict_integers,
-                                      .main = options->main};
+                                      .main = options->main,
+                                      .project = options->project};
     if (!status) status = tort_compile(j->session, &how, &j->compiled, error);
     return status ? status : write_files(j, options->output, options->force, error);
 }

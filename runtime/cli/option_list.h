@@ -93,6 +93,8 @@ OPTION(BANDS, "bands", NULL, CLI_CMD_COMPILE, FLAG(bands), "run layers in bands 
 OPTION(NAME, "name", "NAME", CLI_CMD_COMPILE, TEXT(name), "prefix of files and functions (default: the model's name)")
 OPTION(MAIN, "main", NULL, CLI_CMD_COMPILE, FLAG(main),
        "also write NAME_main.c and a Makefile: make -C DIR run ARGS=in0.raw")
+OPTION(PROJECT, "project", "KIND", CLI_CMD_COMPILE, TEXT(project),
+       "also the files of cmake, zephyr, esp-idf, arduino, cmsis-pack, platformio")
 OPTION(FORCE, "force", NULL, CLI_CMD_COMPILE, FLAG(force), "replace files that tinyort has not written, too")
 OPTION(FORMAT, "format", "npy|pb", CLI_CMD_RUN, WORD(format), "format of --save (default npy; pb can hold sequences)")
 OPTION(EXPECT, "expect", "finite|fp16", CLI_CMD_RUN, VALUE(cli_read_words, int32_t, expect),

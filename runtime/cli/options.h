@@ -92,7 +92,7 @@ typedef struct cli_options {
     int32_t expect; /* bits CLI_FINITE, CLI_FP16 */
     bool stats, github;
     cli_texts dumps, from, to;
-    const char *name, *processor, *input_layout; /* of compile; NULL: not given */
+    const char *name, *processor, *input_layout, *project; /* of compile; NULL: not given */
     bool main, bands, force;
     const char *plan; /* path of a saved plan; NULL if the model is an operand */
     int32_t format;   /* CLI_NPY, CLI_PB; 0: not given, which means CLI_NPY */

@@ -1,5 +1,5 @@
 # Models as C for firmware: compiled here, and held to the bits of the provider firmware.
-TESTS += test-firmware
+TESTS += test-firmware test-firmware-projects
 MODELS_VENV ?= build/venv-models
 
 .PHONY: test-firmware
@@ -11,6 +11,12 @@ test-firmware: $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/bands.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/integers.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/products.py $(TINYORT)
+
+.PHONY: test-firmware-projects
+## Build what `tinyort compile --project` writes by CMake, and hold the other kinds to what their build systems ask for.
+test-firmware-projects: $(TINYORT)
+	@.ci/setup.sh build cmake
+	@$(VENV)/bin/python tests/firmware/projects.py $(TINYORT)
 
 .PHONY: test-compile
 ## Tell how many models compile into firmware and run right: those of build/models and of the onnx package. MODELS="FILE|FOLDER ...", ONLY=WORD

@@ -133,6 +133,7 @@ static tort_status compile_plan(tort_compilation *c, const tort_compile_options 
                           : add_file(c, out, "_weights.c", tort_compile_weights);
     if (!status && options->main) status = add_file(c, out, "_main.c", tort_compile_program);
     if (!status && options->main) status = add_file(c, out, "Makefile", tort_compile_makefile);
+    if (!status) status = tort_compile_project(c, options->project, out);
     if (!status) status = tort_compile_floats(c, out, options->strict);
     if (!status) status = tort_compile_bounds(c);
     out->calls = c->calls;

@@ -9,18 +9,19 @@ typedef struct tort_compile_options {
     const char *layout; /* inputs that are converted to this layout are given in it: "nhwc"; NULL: all are plain */
     bool integers; /* callers give and take integers where the model has a border of scales: QuantizeLinear first */
     bool apart;    /* the weights are bytes in NAME_weights.bin, whose address callers give; else arrays of C */
-    const char *target; /* the processor that the Makefile builds for; NULL, or one without a board: this machine */
-    uint32_t align;     /* bytes, a power of two of 8 or more: of the arena, and of each array of weights */
-    bool strict;        /* TORT_E_PLACEMENT names the steps that compute with floats, if there are some */
-    bool main;          /* also a program that runs it on files, and its Makefile */
+    const char *target;  /* the processor that the Makefile builds for; NULL, or one without a board: this machine */
+    uint32_t align;      /* bytes, a power of two of 8 or more: of the arena, and of each array of weights */
+    bool strict;         /* TORT_E_PLACEMENT names the steps that compute with floats, if there are some */
+    bool main;           /* also a program that runs it on files, and its Makefile */
+    const char *project; /* also files of this build system, "cmake" (project.c); NULL */
 } tort_compile_options;
 
 typedef struct tort_compiled_file {
-    char *name, *text; /* owned */
+    char *name, *text; /* owned; name: may have folders, "zephyr/Kconfig" */
     size_t length;
 } tort_compiled_file;
 
-enum { TORT_COMPILED_FILES = 5 };
+enum { TORT_COMPILED_FILES = 8 };
 
 /* Hashes that the header, the object and the file of weights carry, so that files of two compilations are told apart:
  * hashes.c. */
@@ -48,6 +49,8 @@ typedef struct tort_compiled {
 tort_status tort_compile(tort_session *session, const tort_compile_options *options, tort_compiled *out,
                          tort_error *error);
 void tort_compiled_free(tort_compiled *compiled);
+/* Refuses a kind of project that there is not, and a name that it cannot have. */
+tort_status tort_compile_check_project(const char *kind, const char *name, tort_error *error);
 
 enum { TORT_COMPILE_FLOAT = 32 }; /* bytes of a number's text */
 /* Writes a constant of C that reads back to the same bits into text, and returns it; a NaN loses sign and payload. */

@@ -136,6 +136,7 @@ tort_status tort_compile_program(tort_compilation *c, FILE *file) {
             " * output_0.raw ... */\n",
             c->name, TORT_VERSION, c->name);
     fprintf(file, "#include \"%s.h\"\n\n#include <stdio.h>\n\n", c->name);
+    fprintf(file, "#ifndef ARDUINO /* it compiles every file of a folder */\n\n");
     if (board_of(c)->stack) fprintf(file, "%s", start);
     print_buffers(c, file);
     fprintf(file, "\n%s%sint main(int argc, char **argv) {\n    int failed = 0;\n",
@@ -159,7 +160,7 @@ tort_status tort_compile_program(tort_compilation *c, FILE *file) {
     for (int32_t i = 0; i < plan->output_count; i++)
         fprintf(file, "    failed |= write_file(\"output_%d.raw\", out%d, %lld * sizeof *out%d);\n", (int)i, (int)i,
                 (long long)tort_compile_elements(tort_compile_output(c, i)), (int)i);
-    fprintf(file, "    return failed ? 3 : 0;\n}\n");
+    fprintf(file, "    return failed ? 3 : 0;\n}\n\n#endif\n");
     return TORT_OK;
 }
 
