@@ -114,6 +114,8 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
                                       .layout = options->input_layout,
                                       .integers = options->io == CLI_INTEGER,
                                       .align = options->align ? (uint32_t)options->align : 8,
+                                      .fast_bytes = options->arena.fast,
+                                      .slow_bytes = options->arena.slow,
                                       .apart = options->weights == CLI_BIN,
                                       .target = options->processor,
                                       .strict = options->strict_integers,
@@ -142,6 +144,7 @@ static void fill_json(const job *j, const cli_options *options, cJSON *json) {
     cli_json_number(json, "calls", made->calls);
     cli_json_number(json, "weight_bytes", (int64_t)made->weight_bytes);
     cli_json_number(json, "arena_bytes", (int64_t)made->arena_bytes);
+    cli_json_number(json, "slow_arena_bytes", (int64_t)made->slow_bytes);
     cli_json_number(json, "bound_bytes", (int64_t)made->bound_bytes);
     cli_json_number(json, "separate_bytes", (int64_t)made->separate_bytes);
     cli_json_number(json, "banded", made->banded);
@@ -181,6 +184,9 @@ static void tell(const job *j, const cli_options *options) {
     cli_print(stdout, "calls          %d, %.0f multiply-adds\n", (int)made->calls, made->multiply_adds);
     cli_print(stdout, "weights        %llu bytes\n", (unsigned long long)made->weight_bytes);
     cli_print(stdout, "arena          %llu bytes\n", (unsigned long long)made->arena_bytes);
+    if (made->slow_bytes)
+        cli_print_line(stdout, "  slow         %llu bytes: %s\n", (unsigned long long)made->slow_bytes,
+                       made->slow_values);
     if (made->banded) cli_print(stdout, "  banded       %d calls, in bands of rows\n", (int)made->banded);
     if (made->peak)
         cli_print_line(stdout, "  lower bound  %llu bytes for '%s'; %llu if no output could lie over its input\n",

@@ -89,6 +89,8 @@ OPTION(WEIGHTS, "weights", "c|bin", CLI_CMD_COMPILE, WORD(weights),
        "arrays of C (default), or bytes in NAME_weights.bin, given to the run")
 OPTION(ALIGN, "align", "N", CLI_CMD_COMPILE, INT32(align, 8),
        "bytes that addresses of arena and weights are multiples of (default 8)")
+OPTION(ARENA, "arena", "fast=64K,slow=1M", CLI_CMD_COMPILE, VALUE(cli_read_arena, cli_arena, arena),
+       "values in two memories of these sizes, given to the run")
 OPTION(BANDS, "bands", NULL, CLI_CMD_COMPILE, FLAG(bands), "run layers in bands of rows where that takes less memory")
 OPTION(NAME, "name", "NAME", CLI_CMD_COMPILE, TEXT(name), "prefix of files and functions (default: the model's name)")
 OPTION(MAIN, "main", NULL, CLI_CMD_COMPILE, FLAG(main),

@@ -84,6 +84,20 @@ tort_status cli_read_bytes(const cli_option_row *row, const char *text, void *ou
     return wrong_value(row, text, "bytes such as 64k, 512M or 2G", error);
 }
 
+/* Parses "fast=64K,slow=1M". */
+tort_status cli_read_arena(const cli_option_row *row, const char *text, void *out, tort_error *error) {
+    static const char wanted[] = "the sizes of two memories, as in fast=64K,slow=1M";
+    cli_arena *arena = out;
+    const char *comma = strchr(text, ',');
+    if (strncmp(text, "fast=", 5) != 0 || !comma || strncmp(comma, ",slow=", 6) != 0)
+        return wrong_value(row, text, wanted, error);
+    char *fast = cli_format("%.*s", (int)(comma - text - 5), text + 5);
+    const bool right =
+        tort_read_size(fast, &arena->fast) && tort_read_size(comma + 6, &arena->slow) && arena->fast >= 64;
+    free(fast);
+    return right ? TORT_OK : wrong_value(row, text, wanted, error);
+}
+
 /* ---- shapes and ranges ------------------------------------------------------------------------------------------- */
 
 /* Parses "NAME=1x3x224x224"; "NAME=" is a scalar. The name is copied, so that argv stays as it is. */

@@ -68,6 +68,11 @@ typedef struct cli_shapes {
     int32_t symbol_count;
 } cli_shapes;
 
+/* The memories of `compile --arena`, in bytes; fast 0: not given. */
+typedef struct cli_arena {
+    uint64_t fast, slow;
+} cli_arena;
+
 enum { CLI_MAX_OPTIONS = 96, CLI_MAX_CONTEXTS = 256 };
 
 typedef struct cli_options {
@@ -98,7 +103,8 @@ typedef struct cli_options {
     int32_t format;   /* CLI_NPY, CLI_PB; 0: not given, which means CLI_NPY */
     int32_t weights;  /* CLI_C, CLI_BIN; 0: not given, which means CLI_C */
     int32_t align;    /* of compile; 0: not given */
-    int32_t io;       /* CLI_INTEGER, CLI_FLOAT; 0: not given, which means CLI_FLOAT */
+    cli_arena arena;
+    int32_t io; /* CLI_INTEGER, CLI_FLOAT; 0: not given, which means CLI_FLOAT */
     int32_t top;
     const char *labels;
     double seconds; /* 0: not given */

@@ -13,6 +13,12 @@ static struct {
     NET_OUT0_TYPE out[NET_OUT0_SIZE], expected[NET_OUT0_SIZE];
 } port;
 static unsigned char arena[NET_ARENA_BYTES + NET_ARENA_ALIGN] __attribute__((aligned(NET_ARENA_ALIGN)));
+#if defined(NET_SLOW_ARENA_BYTES)
+static unsigned char slow_arena[NET_SLOW_ARENA_BYTES] __attribute__((aligned(NET_ARENA_ALIGN)));
+#endif
+#if defined(NET_WEIGHTS_BYTES)
+static unsigned char weights[NET_WEIGHTS_BYTES + NET_WEIGHTS_ALIGN] __attribute__((aligned(NET_WEIGHTS_ALIGN)));
+#endif
 static const char *const names[] = {NET_STEP_NAMES};
 
 static void print_number(int number) {
@@ -58,7 +64,11 @@ static net_state fresh(void) {
     state.in0 = port.in;
     state.out0 = port.out;
 #if defined(NET_WEIGHTS_BYTES)
-    state.weights = product_weights();
+    state.weights = weights;
+#endif
+#if defined(NET_SLOW_ARENA_BYTES)
+    state.slow_arena = slow_arena;
+    state.slow_arena_bytes = NET_SLOW_ARENA_BYTES;
 #endif
     state.arena_bytes = NET_ARENA_BYTES;
     state.next = 0;
@@ -67,7 +77,9 @@ static net_state fresh(void) {
 
 static int run(void) {
 #if defined(NET_WEIGHTS_BYTES)
-    return net_run(port.in, port.out, product_weights(), arena);
+    return net_run(port.in, port.out, weights, arena);
+#elif defined(NET_SLOW_ARENA_BYTES)
+    return net_run(port.in, port.out, arena, slow_arena);
 #else
     return net_run(port.in, port.out, arena);
 #endif
@@ -75,6 +87,9 @@ static int run(void) {
 
 static void poison(unsigned char byte) {
     memset(arena, byte, NET_ARENA_BYTES);
+#if defined(NET_SLOW_ARENA_BYTES)
+    memset(slow_arena, byte, sizeof slow_arena);
+#endif
     memset(port.out, byte, sizeof port.out);
 }
 
@@ -146,8 +161,18 @@ static void check_errors(void) {
     state = fresh();
     state.weights = NULL;
     check(net_step(&state, arena) == NET_E_NULL, "no weights");
-    state.weights = (const unsigned char *)product_weights() + 1;
+    state.weights = weights + 1;
     check(net_step(&state, arena) == NET_E_ALIGN, "weights that are not aligned");
+    weights[0]++;
+    check(run() == NET_E_WEIGHTS, "bytes that are no weights");
+    weights[0]--;
+#endif
+#if defined(NET_SLOW_ARENA_BYTES)
+    state = fresh();
+    state.slow_arena_bytes--;
+    check(net_step(&state, arena) == NET_E_ARENA, "a second arena that is too small");
+    state.slow_arena = NULL;
+    check(net_step(&state, arena) == NET_E_NULL, "no second arena");
 #endif
     poison(0x77);
     check(run() == NET_OK, "a run after errors fails");
@@ -195,6 +220,9 @@ int main(void) {
     const int missing =
         host_read("in0.raw", port.in, sizeof port.in) || host_read("out0.raw", port.expected, sizeof port.out);
     check(!missing, "files are missing");
+#if defined(NET_WEIGHTS_BYTES)
+    check(!host_read("net_weights.bin", weights, NET_WEIGHTS_BYTES), "weights are missing");
+#endif
     poison(0);
     check(run() == NET_OK, "a run fails");
     check_output("a run gives other outputs than --ep firmware");

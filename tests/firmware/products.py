@@ -105,14 +105,14 @@ def prepare(tally, network, tinyort, target, folder, *options):
 
 
 def build_here(folder):
-    sources = [folder / "net.c", folder / "net_weights.c", HERE / "product.c", HERE.parent / "embed/board/host_files.c"]
+    sources = [*folder.glob("net*.c"), HERE / "product.c", HERE.parent / "embed/board/host_files.c"]
     boards.succeed("clang", *SANITIZE, *firmware.STRICT, f"-DPRODUCT_VALUES={VALUES}", f"-I{folder}", f"-I{boards.ROOT}", *sources, "-lm", "-o", folder / "program")
     return [folder / "program"]
 
 
 def build_board(target, folder):
     board = HERE.parent / "embed/board"
-    sources = [folder / "net.c", folder / "net_weights.c", HERE / "product.c", board / "semihost.c", board / "start.c", board / target.start]
+    sources = [*folder.glob("net*.c"), HERE / "product.c", board / "semihost.c", board / "start.c", board / target.start]
     words = [*target.flags, *boards.STRICT, "-O2", f"-DPRODUCT_VALUES={VALUES}", f"-I{folder}", f"-I{boards.ROOT}", *boards.link_options(target, folder)]
     libraries = ["-Wl,--start-group", *target.libraries, "-Wl,--end-group"]
     boards.succeed(target.compiler, target.compiler, *words, *sources, *libraries, "-o", folder / "program")
@@ -132,13 +132,14 @@ def check_sections(tally, what, target, folder):
     """Code, weights and those that a run reads many times have the sections that the product gives them."""
     words = boards.succeed("objdump", f"{target.tools}objdump" if target else "objdump", "-h", folder / "program")
     sizes = {name: int(size, 16) for name, size in re.findall(r"^ *\d+ (product_\w+) +([0-9a-f]+)", words, re.M)}
-    told = all(sizes.get(f"product_{name}", 0) > least for name, least in (("code", 400), ("weights", 40), ("hot_weights", 700)))
+    apart = (folder / "net_weights.bin").exists()
+    told = all(sizes.get(f"product_{name}", 0) > least for name, least in (("code", 400), ("weights", 40), ("hot_weights", 700))[: 1 if apart else 3])
     tally.check(told, f"{what}: sections are {sizes}")
 
 
 def check_forms(tally, tinyort, folder):
     networks = [Network(folder, f"product_{np.dtype(kind).name}", kind, 1) for kind in (np.int8, np.uint8)]
-    forms = {"plain": [], "bands": ["--bands"], "aligned": ["--align", "64"]}
+    forms = {"plain": [], "bands": ["--bands"], "aligned": ["--align", "64"], "two": ["--arena", "fast=1K,slow=64K"], "apart": ["--weights", "bin", "--align", "16"]}
     targets = [target for target in map(boards.TARGETS.get, BOARDS) if not boards.missing(target) or tally.skip(f"{target.name} ({boards.missing(target)} is not installed)")]
     for network in networks:
         for name, options in forms.items():
@@ -151,10 +152,28 @@ def check_forms(tally, tinyort, folder):
                 check_sections(tally, own.name, target, own)
 
 
+def check_options(tally, tinyort, folder):
+    """Values of options that are refused, with a word on what to do; what JSON tells of two memories."""
+    network = Network(folder, "options", np.int8, 1)
+    for options, said in (
+        (["--align", "12"], "a power of two from 8 to 4096, got 12"),
+        (["--align", "8192"], "a power of two"),
+        (["--arena", "64K"], "as in fast=64K,slow=1M"),
+        (["--arena", "fast=0,slow=1M"], "as in fast=64K,slow=1M"),
+        (["--arena", "fast=1K,slow=1K"], "beside 1024 bytes of fast memory,"),
+    ):
+        done = firmware.run(tinyort, "compile", network.path, "-o", folder / "refused", *options)
+        tally.check(done.returncode != 0 and said in done.stderr and not (folder / "refused").exists(), f"{options}: {done.returncode}, {done.stderr}")
+    told = boards.compile_model(tinyort, network.path, {}, boards.TARGETS["cortex-m4"], folder / "json", "--arena", "fast=1K,slow=64K")
+    tally.check(0 < told["arena_bytes"] <= 1024 and 0 < told["slow_arena_bytes"] <= 65536, f"{told['arena_bytes']} {told['slow_arena_bytes']}")
+    told = boards.compile_model(tinyort, network.path, {}, boards.TARGETS["cortex-m4"], folder / "json", "--arena", "fast=1M,slow=0")
+    tally.check(0 < told["arena_bytes"] and told["slow_arena_bytes"] == 0, "all values fit a fast memory that is large")
+
+
 def main():
     tally = firmware.Tally()
     with tempfile.TemporaryDirectory() as folder:
-        for part in (check_forms,):
+        for part in (check_forms, check_options):
             try:
                 part(tally, Path(sys.argv[1]).resolve(), Path(folder))
             except (boards.Failure, subprocess.TimeoutExpired) as failure:

@@ -80,6 +80,39 @@ Test(memplan, random_life_times_never_collide_and_stay_aligned) {
     }
 }
 
+Test(memplan, blocks_of_two_memories_never_collide_and_the_fast_one_is_filled_first) {
+    tort_env env = default_env();
+    srand(8);
+    for (int round = 0; round < 60; round++) {
+        tort_block blocks[40];
+        const uint64_t fast = (uint64_t)(1 + rand() % 100) * 64;
+        uint64_t end = fast;
+        bool smaller = false, any = false;
+        for (int i = 0; i < 40; i++) {
+            const int32_t first = rand() % 30;
+            blocks[i] =
+                (tort_block){.bytes = (uint64_t)(64 + rand() % 3000), .first = first, .last = first + rand() % 9};
+            smaller = smaller || (blocks[i].bytes + 63) / 64 * 64 <= fast;
+        }
+        const uint64_t total = tort_memory_split(&env, blocks, 40, 64, fast);
+        for (int i = 0; i < 40; i++) {
+            const uint64_t last = blocks[i].offset + blocks[i].bytes;
+            cr_expect_eq(blocks[i].offset % 64, 0);
+            cr_expect(blocks[i].offset >= fast || last <= fast, "round %d: %d lies in both memories", round, i);
+            any = any || blocks[i].offset < fast;
+            end = last > end ? last : end;
+            for (int k = 0; k < i; k++)
+                cr_expect_not(overlap(&blocks[i], &blocks[k]), "round %d: %d and %d", round, i, k);
+        }
+        cr_expect_eq(total, end);
+        cr_expect_eq(any, smaller, "round %d: the fast memory is empty", round);
+    }
+    tort_block two[] = {{.bytes = 64, .first = 0, .last = 9}, {.bytes = 64, .first = 4, .last = 5}};
+    cr_expect_eq(tort_memory_split(&env, two, 2, 64, 64), 128);
+    cr_expect_eq(two[0].offset, 64, "the block that lives longer is in the slow memory");
+    cr_expect_eq(tort_memory_split(&env, two, 2, 64, 128), 128, "all blocks fit");
+}
+
 /* Blocks whose sizes grow a little from plan to plan, as a decoder's do. */
 static void grown(tort_block *blocks, int32_t count, int64_t more) {
     srand(9);

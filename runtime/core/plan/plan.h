@@ -171,6 +171,9 @@ typedef struct tort_block {
 } tort_block;
 
 uint64_t tort_memory_plan(const tort_env *env, tort_block *blocks, int32_t count, uint64_t align, uint32_t *hint);
+/* Assigns offsets below fast_bytes, a multiple of `align`, to the blocks of a fast memory of that size, and offsets
+ * from there on to all others, see memsplit.c. Returns the end of all. UINT64_MAX: overflow, or out of memory. */
+uint64_t tort_memory_split(const tort_env *env, tort_block *blocks, int32_t count, uint64_t align, uint64_t fast_bytes);
 
 /* Checks all that run.c trusts: operands, shapes, bounds, and that no two live blocks overlap. */
 tort_status tort_plan_check(const tort_env *env, const tort_plan *plan, tort_error *error);

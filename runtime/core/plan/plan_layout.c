@@ -32,6 +32,7 @@ typedef struct layout {
     int32_t *block_of;  /* by slot, then by step: of its scratch */
     int32_t count;
     uint32_t before, orders; /* as tort_outline.orders: of an earlier plan, and of this one */
+    uint64_t fast_bytes;     /* 0: the memory is one */
 } layout;
 
 static void collect_slots(layout *l) {
@@ -137,7 +138,8 @@ static tort_status lay_out(const tort_env *env, layout *l, tort_error *error) {
     collect_scratch(l);
     const int at = 2 * l->memory & 31;
     uint32_t order = l->before >> at & 3;
-    const uint64_t total = tort_memory_plan(env, l->blocks, l->count, align, &order);
+    const uint64_t total = l->fast_bytes ? tort_memory_split(env, l->blocks, l->count, align, l->fast_bytes)
+                                         : tort_memory_plan(env, l->blocks, l->count, align, &order);
     l->orders |= order << at;
     if (total == UINT64_MAX)
         return tort_fail(error, TORT_E_MEMORY, "the plan does not fit an address space, or memory ran out");
@@ -220,11 +222,12 @@ bool tort_plan_take_places(tort_planned *planned) {
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-static tort_status lay_out_all(tort_planned *planned, tort_error *error) {
+static tort_status lay_out_all(tort_planned *planned, uint64_t fast_bytes, tort_error *error) {
     const tort_env *env = planned->env;
     tort_plan *plan = &planned->plan;
     const size_t slots = (size_t)plan->slot_count + 1, room = slots + (size_t)plan->step_count;
     layout l = {.plan = plan,
+                .fast_bytes = fast_bytes,
                 .before = atomic_load_explicit(&planned->outline->orders, memory_order_relaxed),
                 .blocks = tort_alloc(env, room * sizeof *l.blocks),
                 .block_of = tort_alloc(env, room * sizeof *l.block_of)};
@@ -253,10 +256,14 @@ static tort_status share_from(tort_planned *planned, uint64_t unshared, tort_err
     for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
         tort_plan_unshare(&planned->plan);
         status = tort_plan_share(planned, attempts[i], &shares, error);
-        if (!status && (shares || i || planned->plan.band_count)) status = lay_out_all(planned, error);
+        if (!status && (shares || i || planned->plan.band_count)) status = lay_out_all(planned, 0, error);
         if (status || all_arenas(&planned->plan) <= unshared) break;
     }
     return status;
+}
+
+tort_status tort_plan_split(tort_planned *planned, uint64_t fast_bytes, tort_error *error) {
+    return lay_out_all(planned, fast_bytes, error);
 }
 
 void tort_plan_unband(tort_plan *plan) {
@@ -281,7 +288,7 @@ static tort_status share(tort_planned *planned, tort_error *error) {
 
 /* Bounded graphs share nothing, as sharing depends on sizes: offsets of the bounds could not be taken over. */
 tort_status tort_plan_layout(tort_planned *planned, tort_error *error) {
-    tort_status status = lay_out_all(planned, error);
+    tort_status status = lay_out_all(planned, 0, error);
     const bool shares = planned->plan.complete && !planned->lowered->max;
     if (!status && shares) status = share(planned, error);
     if (!status && shares) status = tort_plan_restride(planned, error);

@@ -48,8 +48,10 @@ typedef struct tort_compilation {
     tort_compile_array *arrays;  /* weights in the order in which they are first read */
     int32_t *numbers;            /* by constant of the session: its array; -1: none */
     int32_t array_count, array_room;
-    int32_t first_array;                                             /* of those that the step at hand lists */
-    uint64_t weight_bytes, arena_bytes, bound_bytes, separate_bytes; /* bounds: see bounds.c */
+    int32_t first_array; /* of those that the step at hand lists */
+    /* Offsets from fast_bytes on, if that is not 0, are in the second arena. Bounds: see bounds.c. */
+    uint64_t weight_bytes, fast_bytes, arena_bytes, slow_bytes, bound_bytes, separate_bytes;
+    uint64_t slow_limit; /* of the options */
     double multiply_adds;
     int32_t peak_step;                    /* the step that sets bound_bytes; -1: none */
     const char *code[TORT_COMPILE_CODES]; /* sources of functions, in the order in which they are printed */
@@ -95,6 +97,8 @@ tort_status tort_compile_ports(tort_compilation *c);
 /* The C expression of a slot's bytes, "NULL" for -1, in the arena of the compilation; NULL: they have no place in
  * firmware, or memory has run out. */
 const char *tort_compile_operand(tort_compilation *c, int32_t slot);
+/* The C expression of an offset in the arenas: "values + 64", an unsigned char *. */
+const char *tort_compile_place(tort_compilation *c, uint64_t offset);
 /* The name of a constant array in C, after it is listed; NULL: memory has run out. */
 const char *tort_compile_list(tort_compilation *c, const tort_compile_array *array);
 /* As tort_emit.constant. */
@@ -117,6 +121,10 @@ tort_status tort_compile_weights(tort_compilation *c, FILE *file);
 /* functions.c: prints the functions that callers have, around the cases of tort_compile_steps. header.c: print the
  * signature of the run, the header. program.c: a program that runs the model on files, and its Makefile. */
 void tort_compile_functions(const tort_compilation *c, const char *cases, FILE *file);
+/* Prints a template. In it @n is the model's name, @N the name in capitals, @v the version; what stands between @[ and
+ * @] is for weights in arrays of C, between @{ and @} for weights apart, between @( and @) for two arenas, between @<
+ * and @> for bands alone. These parts do not nest. */
+void tort_compile_fill(const tort_compilation *c, const char *text, FILE *file);
 /* functions.c: prints what a product may define; the list of errors. */
 void tort_compile_config(const tort_compilation *c, FILE *file);
 void tort_compile_errors(const tort_compilation *c, FILE *file);

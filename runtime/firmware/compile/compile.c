@@ -32,6 +32,7 @@ void tort_compiled_free(tort_compiled *compiled) {
         free(compiled->files[i].text);
     }
     free(compiled->float_nodes);
+    free(compiled->slow_values);
     *compiled = (tort_compiled){0};
 }
 
@@ -123,6 +124,21 @@ static char *capitals_of(tort_arena *arena, const char *name) {
     return made;
 }
 
+/* Names the values that are in the slow memory, and their bytes. */
+static tort_status name_slow(const tort_compilation *c, tort_compiled *out) {
+    size_t length;
+    FILE *file = open_memstream(&out->slow_values, &length);
+    if (!file) return tort_out_of_memory(c->error, 0);
+    for (int32_t i = 0, named = 0; i < c->plan->slot_count; i++) {
+        const tort_slot *slot = &c->plan->slots[i];
+        if (slot->home != TORT_HOME_ARENA || slot->memory || slot->within >= 0 || slot->last_step < 0) continue;
+        if (slot->offset >= c->fast_bytes)
+            fprintf(file, "%s%s (%lld)", named++ ? ", " : "", c->lowered->graph.values[slot->value].name,
+                    (long long)tort_placed_bytes(slot));
+    }
+    return fclose(file) ? tort_out_of_memory(c->error, 0) : TORT_OK;
+}
+
 static tort_status compile_plan(tort_compilation *c, const tort_compile_options *options, tort_compiled *out) {
     c->capitals = capitals_of(&c->arena, c->name);
     tort_status status = c->capitals ? tort_compile_ports(c) : tort_out_of_memory(c->error, 0);
@@ -140,6 +156,8 @@ static tort_status compile_plan(tort_compilation *c, const tort_compile_options 
     out->multiply_adds = c->multiply_adds;
     for (int32_t i = 0; i < c->plan->band_count; i++) out->banded += c->plan->bands[i].count;
     out->arena_bytes = c->arena_bytes;
+    out->slow_bytes = c->slow_bytes;
+    if (!status && c->slow_bytes) status = name_slow(c, out);
     out->bound_bytes = c->bound_bytes;
     out->separate_bytes = c->separate_bytes;
     if (!status && c->peak_step >= 0 && c->plan->steps[c->peak_step].node >= 0)
@@ -169,6 +187,8 @@ tort_status tort_compile(tort_session *session, const tort_compile_options *opti
                           .target = options->target,
                           .integers = options->integers,
                           .align = options->align,
+                          .fast_bytes = options->fast_bytes / TORT_HOST_ALIGN * TORT_HOST_ALIGN,
+                          .slow_limit = options->slow_bytes,
                           .apart = options->apart,
                           .error = error};
     tort_arena_init(&c.arena, &session->account.inner);

@@ -9,8 +9,11 @@ typedef struct tort_compile_options {
     const char *layout; /* inputs that are converted to this layout are given in it: "nhwc"; NULL: all are plain */
     bool integers; /* callers give and take integers where the model has a border of scales: QuantizeLinear first */
     bool apart;    /* the weights are bytes in NAME_weights.bin, whose address callers give; else arrays of C */
-    const char *target;  /* the processor that the Makefile builds for; NULL, or one without a board: this machine */
-    uint32_t align;      /* bytes, a power of two of 8 or more: of the arena, and of each array of weights */
+    const char *target; /* the processor that the Makefile builds for; NULL, or one without a board: this machine */
+    uint32_t align;     /* bytes, a power of two of 8 or more: of the arena, and of each array of weights */
+    /* The memories of values: a fast one and a slow one beside it, in bytes; fast_bytes 0: all are in one of any size.
+     */
+    uint64_t fast_bytes, slow_bytes;
     bool strict;         /* TORT_E_PLACEMENT names the steps that compute with floats, if there are some */
     bool main;           /* also a program that runs it on files, and its Makefile */
     const char *project; /* also files of this build system, "cmake" (project.c); NULL */
@@ -31,9 +34,10 @@ typedef struct tort_compiled_hashes {
 
 typedef struct tort_compiled {
     tort_compiled_file files[TORT_COMPILED_FILES];
-    int32_t file_count, calls; /* calls: statements of the run */
-    int32_t banded;            /* of these, those that work in bands of rows */
-    uint64_t arena_bytes, weight_bytes;
+    int32_t file_count, calls;                      /* calls: statements of the run */
+    int32_t banded;                                 /* of these, those that work in bands of rows */
+    uint64_t arena_bytes, slow_bytes, weight_bytes; /* slow_bytes: of a second arena */
+    char *slow_values; /* names and bytes of what is in it: "conv1 (9216), ..."; owned; NULL */
     /* Lower bounds of the arena, layer by layer: with outputs over their inputs where kernels can, and without. */
     uint64_t bound_bytes, separate_bytes;
     const char *peak;     /* the node that sets bound_bytes, borrowed from the session; NULL: none */

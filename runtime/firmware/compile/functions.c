@@ -14,7 +14,7 @@ static const struct {
     {"E_ALIGN", "an address is not a multiple of its ALIGN"},
     {"E_WEIGHTS", "the weights are of another model, training or target than the code"},
     {"E_NULL", "an address is NULL"},
-    {"E_ARENA", "state->arena_bytes is less than ARENA_BYTES"},
+    {"E_ARENA", "the state has fewer bytes of an arena than the model needs"},
     {"E_STEP", "state->next is no step: it is 0 before the first"},
     {"E_CANCELLED", "the run was cancelled between two steps"},
 };
@@ -27,24 +27,44 @@ void tort_compile_errors(const tort_compilation *c, FILE *file) {
     fprintf(file, "};\n");
 }
 
+void tort_compile_fill(const tort_compilation *c, const char *text, FILE *file) {
+    for (bool kept = true; *text; text++) {
+        if (*text != '@') {
+            if (kept) fputc(*text, file);
+            continue;
+        }
+        switch (*++text) {
+        case '[': kept = !c->apart; break;
+        case '{': kept = c->apart; break;
+        case '(': kept = c->slow_bytes > 0; break;
+        case '<': kept = c->plan->band_count > 0; break;
+        case ']':
+        case '}':
+        case ')':
+        case '>': kept = true; break;
+        default:
+            if (kept) fputs(*text == 'n' ? c->name : *text == 'N' ? c->capitals : TORT_VERSION, file);
+        }
+    }
+}
+
 /* Prints a check of what the caller has given: of addresses that steps read or write. */
 static void print_check(const tort_compilation *c, FILE *file) {
-    fprintf(file, "%s_CODE static int %s_check(const %s_state *state, const void *arena) {\n    if (", c->capitals,
-            c->name, c->name);
+    tort_compile_fill(c, "@N_CODE static int @n_check(const @n_state *state, const void *arena) {\n    if (", file);
     for (int32_t i = 0; i < c->plan->input_count; i++) {
         const tort_slot slot = tort_compile_input(c, i);
         if (c->inputs[i].slot >= 0 && tort_compile_elements(&slot)) fprintf(file, "!state->in%d || ", (int)i);
     }
     for (int32_t i = 0; i < c->plan->output_count; i++)
         if (tort_compile_elements(tort_compile_output(c, i))) fprintf(file, "!state->out%d || ", (int)i);
-    fprintf(file, "%s%s) {\n        return %s_E_NULL;\n    }\n", c->apart ? "!state->weights || " : "",
-            c->arena_bytes ? "!arena" : "0", c->capitals);
-    fprintf(file, "    if ((uintptr_t)arena %% %s_ARENA_ALIGN", c->capitals);
-    if (c->apart) fprintf(file, " || (uintptr_t)state->weights %% %s_WEIGHTS_ALIGN", c->capitals);
-    fprintf(file, ") {\n        return %s_E_ALIGN;\n    }\n", c->capitals);
-    if (c->arena_bytes)
-        fprintf(file, "    if (state->arena_bytes < %s_ARENA_BYTES) {\n        return %s_E_ARENA;\n    }\n",
-                c->capitals, c->capitals);
+    tort_compile_fill(c,
+                      "@{!state->weights || @}@(!state->slow_arena || @)!arena) {\n        return @N_E_NULL;\n    }\n"
+                      "    if ((uintptr_t)arena % @N_ARENA_ALIGN"
+                      "@( || (uintptr_t)state->slow_arena % @N_ARENA_ALIGN@)"
+                      "@{ || (uintptr_t)state->weights % @N_WEIGHTS_ALIGN@}) {\n        return @N_E_ALIGN;\n    }\n"
+                      "    if (state->arena_bytes < @N_ARENA_BYTES"
+                      "@( || state->slow_arena_bytes < @N_SLOW_ARENA_BYTES@)) {\n        return @N_E_ARENA;\n    }\n",
+                      file);
     if (c->apart)
         fprintf(file,
                 "    if (((const uint64_t *)state->weights)[0] != UINT64_C(0x%016" PRIx64
@@ -53,7 +73,7 @@ static void print_check(const tort_compilation *c, FILE *file) {
     else
         fprintf(file, "    if (%s_weights_of_%016" PRIx64 "[2] != %s_CODE_HASH) {\n", c->name, c->hashes.code,
                 c->capitals);
-    fprintf(file, "        return %s_E_WEIGHTS;\n    }\n    return %s_OK;\n}\n", c->capitals, c->capitals);
+    tort_compile_fill(c, "        return @N_E_WEIGHTS;\n    }\n    return @N_OK;\n}\n", file);
 }
 
 /* What a product may define, in NAME_config.h or on the compiler's command line. */
@@ -66,10 +86,10 @@ void tort_compile_config(const tort_compilation *c, FILE *file) {
                   {"BEFORE(step)", "((void)0)", "a statement before each step"},
                   {"AFTER(step)", "((void)0)", "a statement after each step"},
                   {"CANCELS(step)", "0", "true: the run ends before this step"}};
-    fprintf(file,
-            "/* The product's own macros, if it has a file with some. */\n#if defined(__has_include)\n"
-            "#if __has_include(\"%s_config.h\")\n#include \"%s_config.h\"\n#endif\n#endif\n",
-            c->name, c->name);
+    tort_compile_fill(c,
+                      "/* The product's own macros, if it has a file with some. */\n#if defined(__has_include)\n"
+                      "#if __has_include(\"@n_config.h\")\n#include \"@n_config.h\"\n#endif\n#endif\n",
+                      file);
     for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
         fprintf(file, "#if !defined(%s_%.*s)\n#define %s_%s %s /* %s */\n#endif\n", c->capitals,
                 (int)strcspn(macros[i].name, "("), macros[i].name, c->capitals, macros[i].name, macros[i].nothing,
@@ -78,22 +98,32 @@ void tort_compile_config(const tort_compilation *c, FILE *file) {
 }
 
 static void print_step(const tort_compilation *c, const char *cases, FILE *file) {
-    const bool bands = c->plan->band_count > 0;
-    fprintf(
-        file,
-        "\n%s_CODE int %s_step(%s_state *state, void *arena) {\n    unsigned char *const values = (unsigned char *)arena;\n"
-        "    int step;\n%s",
-        c->capitals, c->name, c->name, bands ? "    int again = 0; /* a step in bands has more of them */\n" : "");
-    fprintf(file,
-            "    if (!state) {\n        return %s_E_NULL;\n    }\n    step = state->next;\n    if (step == 0) {\n"
-            "        const int status = %s_check(state, arena);\n        if (status != %s_OK) {\n"
-            "            return status;\n        }\n%s        step = 1;\n    }\n",
-            c->capitals, c->name, c->capitals,
-            bands ? "        memset(state->bands, 0, sizeof state->bands); /* of a run that was left */\n" : "");
-    fprintf(file, "    (void)values;\n    %s_BEFORE(step);\n    switch (step) {\n%s    default:\n", c->capitals, cases);
-    fprintf(file, "        return %s_E_STEP;\n    }\n    %s_AFTER(step);\n", c->capitals, c->capitals);
-    fprintf(file, "    %sstep = step < %s_STEPS ? step + 1 : 0;\n", bands ? "if (!again) " : "", c->capitals);
-    fprintf(file, "    state->next = step;\n    return step;\n}\n");
+    tort_compile_fill(c,
+                      "\n@N_CODE int @n_step(@n_state *state, void *arena) {\n"
+                      "    unsigned char *const values = (unsigned char *)arena;\n"
+                      "@(    unsigned char *slow;\n@)"
+                      "    int step;\n"
+                      "@<    int again = 0; /* a step in bands has more of them */\n@>"
+                      "    if (!state) {\n        return @N_E_NULL;\n    }\n"
+                      "    step = state->next;\n"
+                      "    if (step == 0) {\n"
+                      "        const int status = @n_check(state, arena);\n"
+                      "        if (status != @N_OK) {\n            return status;\n        }\n"
+                      "@<        memset(state->bands, 0, sizeof state->bands); /* of a run that was left */\n@>"
+                      "        step = 1;\n    }\n"
+                      "@(    slow = (unsigned char *)state->slow_arena;\n@)"
+                      "    (void)values;\n"
+                      "    @N_BEFORE(step);\n"
+                      "    switch (step) {\n",
+                      file);
+    fprintf(file, "%s    default:\n", cases);
+    tort_compile_fill(c,
+                      "        return @N_E_STEP;\n    }\n"
+                      "    @N_AFTER(step);\n"
+                      "@<    if (!again) {\n        step = step < @N_STEPS ? step + 1 : 0;\n    }\n@>",
+                      file);
+    if (!c->plan->band_count) tort_compile_fill(c, "    step = step < @N_STEPS ? step + 1 : 0;\n", file);
+    tort_compile_fill(c, "    state->next = step;\n    return step;\n}\n", file);
 }
 
 void tort_compile_functions(const tort_compilation *c, const char *cases, FILE *file) {
@@ -104,15 +134,22 @@ void tort_compile_functions(const tort_compilation *c, const char *cases, FILE *
             c->name, c->capitals, c->hashes.code);
     print_check(c, file);
     print_step(c, cases, file);
-    fprintf(file, "\n%s_CODE ", c->capitals);
+    tort_compile_fill(c, "\n@N_CODE ", file);
     tort_compile_signature(c, file);
-    fprintf(file, " {\n    %s_state state;\n    int next;\n", c->name);
+    tort_compile_fill(c, " {\n    @n_state state;\n    int next;\n", file);
     for (int32_t i = 0; i < c->plan->input_count; i++) fprintf(file, "    state.in%d = in%d;\n", (int)i, (int)i);
     for (int32_t i = 0; i < c->plan->output_count; i++) fprintf(file, "    state.out%d = out%d;\n", (int)i, (int)i);
-    if (c->apart) fprintf(file, "    state.weights = weights;\n");
-    fprintf(file,
-            "    state.arena_bytes = %s_ARENA_BYTES;\n    state.next = 0;\n    do {\n"
-            "        next = %s_step(&state, arena);\n        if (next > 0 && %s_CANCELS(next)) {\n"
-            "            next = %s_E_CANCELLED;\n        }\n    } while (next > 0);\n    return next;\n}\n",
-            c->capitals, c->name, c->capitals, c->capitals);
+    tort_compile_fill(c,
+                      "@{    state.weights = weights;\n@}"
+                      "@(    state.slow_arena = slow_arena;\n    state.slow_arena_bytes = @N_SLOW_ARENA_BYTES;\n@)"
+                      "    state.arena_bytes = @N_ARENA_BYTES;\n"
+                      "    state.next = 0;\n"
+                      "    do {\n"
+                      "        next = @n_step(&state, arena);\n"
+                      "        if (next > 0 && @N_CANCELS(next)) {\n"
+                      "            next = @N_E_CANCELLED;\n"
+                      "        }\n"
+                      "    } while (next > 0);\n"
+                      "    return next;\n}\n",
+                      file);
 }

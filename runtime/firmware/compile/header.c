@@ -33,7 +33,7 @@ void tort_compile_signature(const tort_compilation *c, FILE *file) {
         fprintf(file, "const %s *in%d, ", tort_compile_type(tort_compile_input(c, i).type), (int)i);
     for (int32_t i = 0; i < plan->output_count; i++)
         fprintf(file, "%s *out%d, ", tort_compile_type(tort_compile_output(c, i)->type), (int)i);
-    fprintf(file, "%svoid *arena)", c->apart ? "const void *weights, " : "");
+    tort_compile_fill(c, "@{const void *weights, @}void *arena@(, void *slow_arena@))", file);
 }
 
 /* Writes a float of a port as an integer, half to even, or an integer as a float: the bits of the kernels. */
@@ -103,8 +103,11 @@ static void print_state(const tort_compilation *c, FILE *file) {
         fprintf(file, "    const %s *in%d;\n", tort_compile_type(tort_compile_input(c, i).type), (int)i);
     for (int32_t i = 0; i < plan->output_count; i++)
         fprintf(file, "    %s *out%d;\n", tort_compile_type(tort_compile_output(c, i)->type), (int)i);
-    fprintf(file, "%s    size_t arena_bytes; /* %s_ARENA_BYTES or more */\n    int next;\n",
-            c->apart ? "    const void *weights;\n" : "", c->capitals);
+    tort_compile_fill(c,
+                      "@{    const void *weights;\n@}    size_t arena_bytes; /* @N_ARENA_BYTES or more */\n"
+                      "@(    void *slow_arena;\n    size_t slow_arena_bytes; /* @N_SLOW_ARENA_BYTES or more */\n@)"
+                      "    int next;\n",
+                      file);
     if (plan->band_count) fprintf(file, "    int32_t bands[%d]; /* of the step */\n", 3 * TINYORT_LAYERS);
     fprintf(file, "} %s_state;\n", c->name);
 }
@@ -139,8 +142,11 @@ static void print_facts(const tort_compilation *c, FILE *file) {
     fprintf(file, "\n#define %s_TARGET \"%s\"\n#define %s_OPSET %lld\n#define %s_MULTIPLY_ADDS %lld\n", c->capitals,
             c->target ? c->target : "generic", c->capitals, (long long)tort_model_opset(c->session->model, ""),
             c->capitals, (long long)c->multiply_adds);
-    fprintf(file, "#define %s_ARENA_BYTES %llu\n#define %s_ARENA_ALIGN %d\n", c->capitals,
-            (unsigned long long)c->arena_bytes, c->capitals, (int)c->align);
+    fprintf(file, "#define %s_ARENA_BYTES %llu\n", c->capitals,
+            (unsigned long long)(c->arena_bytes ? c->arena_bytes : 1)); /* C has no empty arrays */
+    if (c->slow_bytes)
+        fprintf(file, "#define %s_SLOW_ARENA_BYTES %llu\n", c->capitals, (unsigned long long)c->slow_bytes);
+    fprintf(file, "#define %s_ARENA_ALIGN %d\n", c->capitals, (int)c->align);
     if (c->apart)
         fprintf(file,
                 "#define %s_WEIGHTS_BYTES %llu /* of %s_weights.bin, little-endian */\n#define %s_WEIGHTS_ALIGN %d\n",

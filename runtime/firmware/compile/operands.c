@@ -94,6 +94,12 @@ const char *tort_compile_shape(void *compilation, const char *type, const char *
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
+const char *tort_compile_place(tort_compilation *c, uint64_t offset) {
+    const bool slow = c->fast_bytes && offset >= c->fast_bytes;
+    return tort_arena_format(&c->arena, "%s + %llu", slow ? "slow" : "values",
+                             (unsigned long long)(slow ? offset - c->fast_bytes : offset));
+}
+
 const char *tort_compile_operand(tort_compilation *c, int32_t number) {
     const int32_t owner = tort_plan_owner(c->plan, number);
     if (owner < 0) return "NULL";
@@ -109,5 +115,6 @@ const char *tort_compile_operand(tort_compilation *c, int32_t number) {
     case TORT_HOME_ARENA: break;
     default: return NULL;
     }
-    return tort_arena_format(&c->arena, "(%s *)(values + %llu)", type, (unsigned long long)slot->offset);
+    const char *place = tort_compile_place(c, slot->offset);
+    return place ? tort_arena_format(&c->arena, "(%s *)(%s)", type, place) : NULL;
 }

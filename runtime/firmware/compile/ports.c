@@ -153,23 +153,28 @@ bool tort_compile_scale(const tort_compilation *c, const tort_compile_port *port
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-static void reach(tort_compilation *c, uint64_t end) {
-    if (end > c->arena_bytes) c->arena_bytes = end;
+/* Extends the arena that holds these bytes. */
+static void reach(tort_compilation *c, uint64_t offset, uint64_t bytes) {
+    const bool slow = c->fast_bytes && offset >= c->fast_bytes;
+    const uint64_t end = offset + bytes - (slow ? c->fast_bytes : 0);
+    uint64_t *arena = slow ? &c->slow_bytes : &c->arena_bytes;
+    if (end > *arena) *arena = end;
 }
 
 static void find_arena(tort_compilation *c) {
     const tort_plan *plan = c->plan;
     for (int32_t i = 0; i < plan->slot_count; i++)
         if (plan->slots[i].home == TORT_HOME_ARENA && !plan->slots[i].memory)
-            reach(c, plan->slots[i].offset + (uint64_t)tort_placed_bytes(&plan->slots[i]));
+            reach(c, plan->slots[i].offset, (uint64_t)tort_placed_bytes(&plan->slots[i]));
     for (int32_t i = 0; i < plan->step_count; i++)
-        if (plan->steps[i].scratch_bytes) reach(c, plan->steps[i].scratch_offset + plan->steps[i].scratch_bytes);
+        if (plan->steps[i].scratch_bytes) reach(c, plan->steps[i].scratch_offset, plan->steps[i].scratch_bytes);
 }
 
 static tort_status lay_out(tort_compilation *c) {
     tort_plan_unband(&c->planned->plan);
     tort_plan_unshare(&c->planned->plan);
     tort_status status = tort_plan_layout(c->planned, c->error);
+    if (!status && c->fast_bytes) status = tort_plan_split(c->planned, c->fast_bytes, c->error);
     if (!status) status = tort_plan_check_sizes(c->plan, c->error);
     return status ? status : tort_plan_check_overlap(c->planned->env, c->plan, c->error);
 }
@@ -188,5 +193,10 @@ tort_status tort_compile_ports(tort_compilation *c) {
     tort_status status = check_ports(c);
     if (!status) status = lay_out(c);
     if (!status) find_arena(c);
+    if (!status && c->fast_bytes && c->slow_bytes > c->slow_limit)
+        return tort_fail(c->error, TORT_E_MEMORY,
+                         "--arena: beside %llu bytes of fast memory, %llu of slow memory are needed, but it has %llu",
+                         (unsigned long long)c->fast_bytes, (unsigned long long)c->slow_bytes,
+                         (unsigned long long)c->slow_limit);
     return status;
 }

@@ -108,15 +108,18 @@ static const char writer[] = "static int write_file(const char *path, const void
                              "}\n\n";
 
 /* Aligned bytes; C has no empty arrays. */
-static void print_union(const char *name, uint64_t bytes, FILE *file) {
-    fprintf(file, "static union {\n    double align;\n    unsigned char bytes[%llu];\n} %s;\n",
+static void print_union(const tort_compilation *c, const char *name, uint64_t bytes, FILE *file) {
+    fprintf(file, "static union {\n    double align;\n    unsigned char bytes[%llu];\n} %s",
             (unsigned long long)(bytes ? bytes : 1), name);
+    if (c->align > 8) fprintf(file, " __attribute__((aligned(%u)))", (unsigned)c->align);
+    fprintf(file, ";\n");
 }
 
 static void print_buffers(const tort_compilation *c, FILE *file) {
     const tort_plan *plan = c->plan;
-    print_union("arena", c->arena_bytes, file);
-    if (c->apart) print_union("weights", tort_compile_weights_bytes(c), file);
+    print_union(c, "arena", c->arena_bytes, file);
+    if (c->slow_bytes) print_union(c, "slow_arena", c->slow_bytes, file);
+    if (c->apart) print_union(c, "weights", tort_compile_weights_bytes(c), file);
     for (int32_t i = 0; i < plan->input_count; i++) {
         const tort_slot slot = tort_compile_input(c, i);
         const long long count = (long long)tort_compile_elements(&slot);
@@ -156,7 +159,7 @@ tort_status tort_compile_program(tort_compilation *c, FILE *file) {
     fprintf(file, "    if (failed) return 3;\n    if (%s_run(", c->name);
     for (int32_t i = 0; i < plan->input_count; i++) fprintf(file, "in%d, ", (int)i);
     for (int32_t i = 0; i < plan->output_count; i++) fprintf(file, "out%d, ", (int)i);
-    fprintf(file, "%sarena.bytes)) return 5;\n", c->apart ? "weights.bytes, " : "");
+    tort_compile_fill(c, "@{weights.bytes, @}arena.bytes@(, slow_arena.bytes@))) return 5;\n", file);
     for (int32_t i = 0; i < plan->output_count; i++)
         fprintf(file, "    failed |= write_file(\"output_%d.raw\", out%d, %lld * sizeof *out%d);\n", (int)i, (int)i,
                 (long long)tort_compile_elements(tort_compile_output(c, i)), (int)i);

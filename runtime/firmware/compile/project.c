@@ -1,9 +1,8 @@
 /* project.c - prints the files that make a compiled model a package of a build system: a library of CMake, a module of
  * Zephyr and so on.
  *
- * A file is a template. In it, and in its path, @n is the model's name, @N the name in capitals, @v the version;
- * what stands between @[ and @] is for weights in arrays of C alone. The first words, up to "tinyort", do not depend
- * on the model, as the command line knows its own files by them. */
+ * A file is a template (tort_compile_fill), and so is its path. The first words, up to "tinyort", do not depend on the
+ * model, as the command line knows its own files by them. */
 #include <stdlib.h>
 
 #include "runtime/core/base/ascii.h"
@@ -147,21 +146,6 @@ tort_status tort_compile_check_project(const char *kind, const char *name, tort_
 
 /* ---- printers ---------------------------------------------------------------------------------------------------- */
 
-static void fill(const tort_compilation *c, const char *text, FILE *file) {
-    for (bool kept = true; *text; text++) {
-        if (*text != '@') {
-            if (kept) fputc(*text, file);
-            continue;
-        }
-        switch (*++text) {
-        case '[': kept = !c->apart; break;
-        case ']': kept = true; break;
-        default:
-            if (kept) fputs(*text == 'n' ? c->name : *text == 'N' ? c->capitals : TORT_VERSION, file);
-        }
-    }
-}
-
 /* Arduino's Serial has no print of 64 bits; float16 is printed as its bits. */
 static void print_output(const tort_compilation *c, int32_t number, FILE *file) {
     const tort_type type = tort_compile_output(c, number)->type;
@@ -173,30 +157,35 @@ static void print_output(const tort_compilation *c, int32_t number, FILE *file) 
 /* A sketch that runs the model on zeros. It finds weights apart at an address that its user tells. */
 static void print_sketch(const tort_compilation *c, FILE *file) {
     const tort_plan *plan = c->plan;
-    fill(c, "/* Made by tinyort @v: runs the model @n once on zeros, and prints its outputs. */\n#include <@n.h>\n\n",
-         file);
+    tort_compile_fill(
+        c, "/* Made by tinyort @v: runs the model @n once on zeros, and prints its outputs. */\n#include <@n.h>\n\n",
+        file);
     if (c->apart)
-        fill(c,
-             "#ifndef @N_WEIGHTS_ADDRESS\n#error \"define @N_WEIGHTS_ADDRESS as the address of the bytes of "
-             "@n_weights.bin\"\n#endif\n\n",
-             file);
+        tort_compile_fill(
+            c,
+            "#ifndef @N_WEIGHTS_ADDRESS\n#error \"define @N_WEIGHTS_ADDRESS as the address of the bytes of "
+            "@n_weights.bin\"\n#endif\n\n",
+            file);
     for (int32_t i = 0; i < plan->input_count; i++)
         fprintf(file, "static %s in%d[%s_IN%d_SIZE];\n", tort_compile_type(tort_compile_input(c, i).type), (int)i,
                 c->capitals, (int)i);
     for (int32_t i = 0; i < plan->output_count; i++)
         fprintf(file, "static %s out%d[%s_OUT%d_SIZE];\n", tort_compile_type(tort_compile_output(c, i)->type), (int)i,
                 c->capitals, (int)i);
-    fill(c,
-         "alignas(@N_ARENA_ALIGN) static unsigned char arena[@N_ARENA_BYTES];\n\n"
-         "void setup() {\n    Serial.begin(115200);\n    while (!Serial) {\n    }\n    const int failed = @n_run(",
-         file);
+    tort_compile_fill(
+        c,
+        "alignas(@N_ARENA_ALIGN) static unsigned char arena[@N_ARENA_BYTES];\n"
+        "@(alignas(@N_ARENA_ALIGN) static unsigned char slow_arena[@N_SLOW_ARENA_BYTES];\n@)\n"
+        "void setup() {\n    Serial.begin(115200);\n    while (!Serial) {\n    }\n    const int failed = @n_run(",
+        file);
     for (int32_t i = 0; i < plan->input_count; i++) fprintf(file, "in%d, ", (int)i);
     for (int32_t i = 0; i < plan->output_count; i++) fprintf(file, "out%d, ", (int)i);
-    if (c->apart) fill(c, "(const void *)@N_WEIGHTS_ADDRESS, ", file);
-    fill(c,
-         "arena);\n    if (failed) {\n        Serial.print(\"@n_run failed: \");\n        Serial.println(failed);\n"
-         "        return;\n    }\n",
-         file);
+    if (c->apart) tort_compile_fill(c, "(const void *)@N_WEIGHTS_ADDRESS, ", file);
+    tort_compile_fill(
+        c,
+        "arena@(, slow_arena@));\n    if (failed) {\n        Serial.print(\"@n_run failed: \");\n        Serial.println(failed);\n"
+        "        return;\n    }\n",
+        file);
     for (int32_t i = 0; i < plan->output_count; i++) print_output(c, i, file);
     fputs("}\n\nvoid loop() {\n}\n", file);
 }
@@ -204,8 +193,8 @@ static void print_sketch(const tort_compilation *c, FILE *file) {
 static tort_status add_file(const tort_compilation *c, const project_file *of, tort_compiled_file *made) {
     size_t length = 0;
     FILE *name = open_memstream(&made->name, &length), *text = open_memstream(&made->text, &made->length);
-    if (name) fill(c, of->path, name);
-    if (text && of->text) fill(c, of->text, text);
+    if (name) tort_compile_fill(c, of->path, name);
+    if (text && of->text) tort_compile_fill(c, of->text, text);
     if (text && !of->text) print_sketch(c, text);
     bool failed = !name || !text || ferror(name) || ferror(text);
     if (name && fclose(name)) failed = true;

@@ -217,8 +217,7 @@ static tort_status emit_kernel(tort_compilation *c, const tort_step *step, const
                         .constant = tort_compile_shape,
                         .ud = c,
                         .error = c->error};
-    if (step->scratch_bytes)
-        emit->scratch = tort_arena_format(&c->arena, "values + %llu", (unsigned long long)step->scratch_offset);
+    if (step->scratch_bytes) emit->scratch = tort_compile_place(c, step->scratch_offset);
     c->packed_listed = false;
     if (unit->packed) emit->packed = packed_name(c, unit, &c->packed_listed);
     if (!emit->scratch || !emit->packed) return tort_out_of_memory(c->error, 0);
@@ -304,10 +303,13 @@ static tort_status print_layer(tort_compilation *c, const tort_step *step, int32
     fprintf(file, "    case %d: ", (int)layer);
     if (slot->line_bytes) {
         const long long row = slot->line_bytes / c->plan->bands[step->bands - 1].layers[layer].lines;
-        fprintf(file,
-                "\n        if (band.keep)\n            memmove(values + %llu, values + %llu + band.drop * %lld, "
-                "(size_t)band.keep * %lld);\n        ",
-                (unsigned long long)slot->offset, (unsigned long long)slot->offset, row, row);
+        const char *lines = tort_compile_place(c, slot->offset);
+        if (!lines) return tort_out_of_memory(c->error, 0);
+        fprintf(
+            file,
+            "\n        if (band.keep) {\n            memmove(%s, %s + band.drop * %lld, (size_t)band.keep * %lld);\n"
+            "        }\n        ",
+            lines, lines, row, row);
     }
     for (int32_t i = 0, k = 0; i <= step->input_count; i++) {
         const bool in = i < step->input_count;
