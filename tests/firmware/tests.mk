@@ -3,13 +3,14 @@ TESTS += test-firmware
 MODELS_VENV ?= build/venv-models
 
 .PHONY: test-firmware
-## Test `tinyort compile`: strict compilers, bits of --ep firmware, whole numbers against double, bands of rows, symbols, refusals.
+## Test `tinyort compile`: strict compilers, bits of --ep firmware, whole numbers against double, bands of rows, models of scikit-learn, symbols, refusals.
 test-firmware: $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/run.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/belonging.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/bytes.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/bands.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/integers.py $(TINYORT)
+	@$(VENV)/bin/python tests/firmware/trees.py $(TINYORT)
 
 .PHONY: test-compile
 ## Tell how many models compile into firmware and run right: those of build/models and of the onnx package. MODELS="FILE|FOLDER ...", ONLY=WORD
