@@ -62,7 +62,8 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     if (p->doubles)
         return tort_no(TORT_NO_TYPE, "export the model in float32", "has attributes of double, firmware uses float");
     if (p->classifies && p->names.count && tort_has_output(node, 0))
-        return tort_no(TORT_NO_TYPE, "train with whole numbers as classes, or drop the output of labels",
+        return tort_no(TORT_NO_TYPE,
+                       "train with whole numbers as classes, or drop the labels, and name the node's output 0 \"\"",
                        "labels are strings");
     if (p->transform == TORT_POST_PROBIT)
         return tort_no(TORT_NO_ATTR, "export it with post_transform NONE", "post_transform is PROBIT");
