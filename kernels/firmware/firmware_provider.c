@@ -123,6 +123,7 @@ static const tort_kernel *const tables[] = {tort_firmware_conv_float,
                                             tort_firmware_sequences,
                                             tort_firmware_fourier,
                                             tort_firmware_trees,
+                                            tort_firmware_feature_rows,
                                             NULL};
 /* Operators that quantize_dynamic of onnxruntime writes, with scales that each run finds anew, over all elements of a
  * value. */

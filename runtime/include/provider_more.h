@@ -278,7 +278,7 @@ typedef struct tort_emit {
     bool banded; /* a band of rows, whose sizes are in the variable `band`, a tinyort_band. If any number of rows will
                   * do (tort_rows), the node's operands are one row, and the statement works on band.out_rows of it. */
     char call[32768];            /* to fill: the statement, with its ';'; "" at first */
-    tort_packed_array arrays[6]; /* to fill: how the packed weights divide into arrays; count 0: no more */
+    tort_packed_array arrays[8]; /* to fill: how the packed weights divide into arrays; count 0: no more */
     /* To fill: C sources of the functions that the statement calls, what others need first; static; NULL: no more. */
     const char *code[16];
     const char *defines[4]; /* to fill: lines of the preprocessor ahead of all code; static; NULL: no more */

@@ -11,6 +11,7 @@ test-firmware: $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/bands.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/integers.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/trees.py $(TINYORT)
+	@$(VENV)/bin/python tests/firmware/rows.py $(TINYORT)
 
 .PHONY: test-compile
 ## Tell how many models compile into firmware and run right: those of build/models and of the onnx package. MODELS="FILE|FOLDER ...", ONLY=WORD
