@@ -7,6 +7,7 @@
 
 #include "ops/broadcast.h"
 #include "ops/epilogue.h"
+#include "ops/ml/post_transform.h"
 #include "runtime/include/provider.h"
 
 #define TORT_FIRMWARE_LIMIT (1 << 20)   /* of every number of a window: sums of their products fit int32_t */
@@ -32,7 +33,8 @@ extern const tort_kernel tort_firmware_loss[], tort_firmware_places[], tort_firm
 extern const tort_kernel tort_firmware_conv_bytes[], tort_firmware_dense_bytes[], tort_firmware_elements_bytes[],
     tort_firmware_pool_bytes[], tort_firmware_concat_bytes[], tort_firmware_reduce_bytes[],
     tort_firmware_resize_bytes[], tort_firmware_norm_bytes[], tort_firmware_conv_transpose_bytes[],
-    tort_firmware_integers[], tort_firmware_scales[], tort_firmware_sequences[], tort_firmware_fourier[];
+    tort_firmware_integers[], tort_firmware_scales[], tort_firmware_sequences[], tort_firmware_fourier[],
+    tort_firmware_trees[], tort_firmware_feature_rows[];
 
 /* Accepts a node whose tensors are all float32. */
 tort_verdict tort_firmware_claim_float(const tort_target *target, const tort_node_view *node);
@@ -127,6 +129,10 @@ tort_status tort_firmware_run_map(const tort_call *call, const tort_firmware_map
                                   float *y);
 /* The activation of a fused operator, on output 0 in place, where it is not two bounds. */
 tort_status tort_firmware_activate(const tort_call *call, const tort_epilogue *epilogue);
+
+/* The function of code/functions.h that transforms a row of scores of ai.onnx.ml; NULL: NONE, or PROBIT, which there is
+ * not. */
+const char *tort_firmware_post_transform(tort_post_transform transform);
 
 /* Fills members "rank dims[8] as[8] bs[8]" with a loop over two operands and their steps in elements. */
 void tort_firmware_loop(const tort_loop *loop, int32_t *shape);

@@ -122,6 +122,8 @@ static const tort_kernel *const tables[] = {tort_firmware_conv_float,
                                             tort_firmware_scales,
                                             tort_firmware_sequences,
                                             tort_firmware_fourier,
+                                            tort_firmware_trees,
+                                            tort_firmware_feature_rows,
                                             NULL};
 /* Operators that quantize_dynamic of onnxruntime writes, with scales that each run finds anew, over all elements of a
  * value. */
@@ -132,6 +134,8 @@ static const tort_refusal refusals[] = {
     {"com.microsoft", "MatMulIntegerToFloat", "takes scales that are found while it runs", static_scales},
     {"com.microsoft", "DynamicQuantizeLSTM", "finds scales while it runs",
      "leave the LSTM in float32: firmware runs that"},
+    {"ai.onnx.ml", "ZipMap", "makes a map for each row, for which C has no form",
+     "export with options={'zipmap': False}, or drop its output: that of the node before has the same scores"},
     {0},
 };
 static const tort_option_help options[] = {

@@ -3,6 +3,7 @@
  * Features lie along the last axis. Lists with one number for all features, or one for each, are checked as soon as the
  * number of features is known. */
 #include "ops/extent.h"
+#include "ops/ml/features.h"
 #include "ops/ml/lists.h"
 #include "ops/ml/rows.h"
 
@@ -26,18 +27,14 @@ static void infer_floats(const tort_infer *infer) {
 
 /* ---- Binarizer --------------------------------------------------------------------------------------------------- */
 
-typedef struct threshold_params {
-    double threshold;
-} threshold_params;
-
 static tort_status binarizer_resolve(tort_resolve *resolve) {
-    ((threshold_params *)resolve->params)->threshold = (double)tort_attr_float(resolve->node, "threshold");
+    ((tort_binarizer_params *)resolve->params)->threshold = (double)tort_attr_float(resolve->node, "threshold");
     return TORT_OK;
 }
 
 static void binarize(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
-    const threshold_params *params = call->params;
+    const tort_binarizer_params *params = call->params;
     const tort_tensor *x = &call->inputs[0];
     double block[TORT_BLOCK];
     for (int64_t first = begin; first < end; first += TORT_BLOCK) {
@@ -55,10 +52,6 @@ static tort_status binarizer_reference(const tort_call *call) {
 
 /* ---- Scaler ------------------------------------------------------------------------------------------------------ */
 
-typedef struct scaler_params {
-    tort_list offset, scale; /* of one length; empty: 0 and 1 */
-} scaler_params;
-
 static tort_status scaler_infer(tort_infer *infer) {
     const int64_t offset = tort_attr_count(infer->node, "offset"), scale = tort_attr_count(infer->node, "scale");
     if (offset && scale && offset != scale)
@@ -71,7 +64,7 @@ static tort_status scaler_infer(tort_infer *infer) {
 }
 
 static tort_status scaler_resolve(tort_resolve *resolve) {
-    scaler_params *params = resolve->params;
+    tort_scaler_params *params = resolve->params;
     params->offset = tort_resolve_list(resolve, "offset");
     params->scale = tort_resolve_list(resolve, "scale");
     return TORT_OK;
@@ -83,7 +76,7 @@ static double list_number(const float *list, int64_t count, int64_t i, double ab
 
 static void scale_elements(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
-    const scaler_params *params = call->params;
+    const tort_scaler_params *params = call->params;
     const float *offset = tort_list_at(params, params->offset), *scale = tort_list_at(params, params->scale);
     const tort_tensor *x = &call->inputs[0];
     float *y = call->outputs[0].data;
@@ -103,12 +96,6 @@ static tort_status scaler_reference(const tort_call *call) {
 }
 
 /* ---- Imputer ----------------------------------------------------------------------------------------------------- */
-
-typedef struct imputer_params {
-    tort_list imputed; /* floats or int64s */
-    double replaced_float;
-    int64_t replaced_integer;
-} imputer_params;
 
 static const char *imputed_name(tort_type type) {
     return tort_type_is_float(type) ? "imputed_value_floats" : "imputed_value_int64s";
@@ -140,7 +127,7 @@ static tort_status imputer_infer(tort_infer *infer) {
 }
 
 static tort_status imputer_resolve(tort_resolve *resolve) {
-    imputer_params *params = resolve->params;
+    tort_imputer_params *params = resolve->params;
     params->imputed = tort_resolve_list(resolve, imputed_name(resolve->node->inputs[0].type));
     params->replaced_float = (double)tort_attr_float(resolve->node, "replaced_value_float");
     params->replaced_integer = tort_attr_int(resolve->node, "replaced_value_int64");
@@ -149,7 +136,7 @@ static tort_status imputer_resolve(tort_resolve *resolve) {
 
 static void impute_floats(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
-    const imputer_params *params = call->params;
+    const tort_imputer_params *params = call->params;
     const tort_tensor *x = &call->inputs[0];
     const float *imputed = tort_list_at(params, params->imputed);
     const double replaced = params->replaced_float;
@@ -166,7 +153,7 @@ static void impute_floats(void *arg, int64_t begin, int64_t end) {
 
 static void impute_integers(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
-    const imputer_params *params = call->params;
+    const tort_imputer_params *params = call->params;
     const tort_tensor *x = &call->inputs[0];
     const int64_t *imputed = tort_list_at(params, params->imputed);
     int64_t block[TORT_BLOCK];
@@ -187,24 +174,18 @@ static tort_status imputer_reference(const tort_call *call) {
 
 /* ---- Normalizer -------------------------------------------------------------------------------------------------- */
 
-typedef enum norm_kind { NORM_MAX, NORM_L1, NORM_L2 } norm_kind;
-
-typedef struct normalizer_params {
-    norm_kind norm;
-} normalizer_params;
-
-static bool read_norm(const tort_node_view *node, norm_kind *norm) {
-    static const char *const names[] = {[NORM_MAX] = "MAX", [NORM_L1] = "L1", [NORM_L2] = "L2"};
-    for (int k = NORM_MAX; k <= NORM_L2; k++)
+static bool read_norm(const tort_node_view *node, tort_norm_kind *norm) {
+    static const char *const names[] = {[TORT_NORM_MAX] = "MAX", [TORT_NORM_L1] = "L1", [TORT_NORM_L2] = "L2"};
+    for (int k = TORT_NORM_MAX; k <= TORT_NORM_L2; k++)
         if (!strcmp(tort_attr_string(node, "norm"), names[k])) {
-            *norm = (norm_kind)k;
+            *norm = (tort_norm_kind)k;
             return true;
         }
     return false;
 }
 
 static tort_status normalizer_infer(tort_infer *infer) {
-    norm_kind norm;
+    tort_norm_kind norm;
     tort_dim rows, features;
     if (!read_norm(infer->node, &norm))
         return tort_fail(infer->error, TORT_E_MODEL, "norm is \"%.40s\"; expected MAX, L1 or L2",
@@ -214,12 +195,12 @@ static tort_status normalizer_infer(tort_infer *infer) {
 }
 
 static tort_status normalizer_resolve(tort_resolve *resolve) {
-    read_norm(resolve->node, &((normalizer_params *)resolve->params)->norm);
+    read_norm(resolve->node, &((tort_normalizer_params *)resolve->params)->norm);
     return TORT_OK;
 }
 
 /* Divisor of a row's elements; 0: they stay. fmax ignores NaN, sums do not. */
-static double row_norm(const tort_call *call, norm_kind norm, int64_t first, int64_t count) {
+static double row_norm(const tort_call *call, tort_norm_kind norm, int64_t first, int64_t count) {
     const tort_tensor *x = &call->inputs[0];
     double block[TORT_BLOCK], max = -INFINITY, sum = 0;
     for (int64_t at = 0; at < count && tort_row_goes_on(call->watch, at); at += TORT_BLOCK) {
@@ -227,16 +208,16 @@ static double row_norm(const tort_call *call, norm_kind norm, int64_t first, int
         tort_load_doubles(x->type, x->data, first + at, length, block);
         for (int64_t i = 0; i < length; i++) {
             max = fmax(max, block[i]);
-            sum += norm == NORM_L1 ? fabs(block[i]) : block[i] * block[i];
+            sum += norm == TORT_NORM_L1 ? fabs(block[i]) : block[i] * block[i];
         }
     }
-    if (norm == NORM_MAX) return max;
-    return norm == NORM_L1 ? sum : sqrt(sum);
+    if (norm == TORT_NORM_MAX) return max;
+    return norm == TORT_NORM_L1 ? sum : sqrt(sum);
 }
 
 static void normalize_rows(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
-    const normalizer_params *params = call->params;
+    const tort_normalizer_params *params = call->params;
     const tort_tensor *x = &call->inputs[0];
     const int64_t features = tort_row_features(x);
     float *y = call->outputs[0].data;
@@ -262,13 +243,14 @@ static tort_status normalizer_reference(const tort_call *call) {
 
 const tort_op tort_ops_ml_features[] = {
     {"ai.onnx.ml", "Binarizer", 1, 5, "X:T", "Y:T", "T=" NUMBERS, "threshold:float=0",
-     .params_size = sizeof(threshold_params), tort_infer_elementwise, binarizer_resolve, binarizer_reference},
+     .params_size = sizeof(tort_binarizer_params), tort_infer_elementwise, binarizer_resolve, binarizer_reference},
     {"ai.onnx.ml", "Imputer", 1, 5, "X:T", "Y:T", "T=" NUMBERS,
      "imputed_value_floats:floats imputed_value_int64s:ints replaced_value_float:float=0 replaced_value_int64:int=0",
-     .flags = TORT_OP_LISTS, .params_size = sizeof(imputer_params), imputer_infer, imputer_resolve, imputer_reference},
+     .flags = TORT_OP_LISTS, .params_size = sizeof(tort_imputer_params), imputer_infer, imputer_resolve,
+     imputer_reference},
     {"ai.onnx.ml", "Normalizer", 1, 5, "X:T", "Y:float", "T=" NUMBERS, "norm:string=MAX",
-     .params_size = sizeof(normalizer_params), normalizer_infer, normalizer_resolve, normalizer_reference},
+     .params_size = sizeof(tort_normalizer_params), normalizer_infer, normalizer_resolve, normalizer_reference},
     {"ai.onnx.ml", "Scaler", 1, 5, "X:T", "Y:float", "T=" NUMBERS, "offset:floats scale:floats", .flags = TORT_OP_LISTS,
-     .params_size = sizeof(scaler_params), scaler_infer, scaler_resolve, scaler_reference},
+     .params_size = sizeof(tort_scaler_params), scaler_infer, scaler_resolve, scaler_reference},
     {0},
 };

@@ -2,19 +2,10 @@
  *
  * The specification does not define a classifier with one score. As in ONNX Runtime, it is the score of the second
  * class, and the first class gets a score derived from it. */
-#include "ops/ml/labels.h"
+#include "ops/ml/linear.h"
 #include "ops/ml/lists.h"
-#include "ops/ml/post_transform.h"
 #include "ops/ml/rows.h"
 #include "ops/ml/two_scores.h"
-
-typedef struct linear_params {
-    int64_t targets, features;
-    tort_list coefficients; /* [targets, features] */
-    tort_list intercepts;   /* one per target, or none */
-    tort_post_transform transform;
-    tort_labels labels; /* of a classifier */
-} linear_params;
 
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
 
@@ -28,7 +19,7 @@ static tort_status check_coefficients(const tort_infer *infer, tort_dim features
 }
 
 static tort_status resolve_scores(tort_resolve *resolve, int64_t targets) {
-    linear_params *params = resolve->params;
+    tort_linear_model_params *params = resolve->params;
     params->targets = targets;
     params->coefficients = tort_resolve_list(resolve, "coefficients");
     params->features = params->coefficients.count / targets;
@@ -37,7 +28,7 @@ static tort_status resolve_scores(tort_resolve *resolve, int64_t targets) {
 }
 
 static float score_of(const tort_call *call, int64_t row, int64_t target) {
-    const linear_params *params = call->params;
+    const tort_linear_model_params *params = call->params;
     const float *coefficients = tort_list_at(params, params->coefficients);
     const float *intercepts = tort_list_at(params, params->intercepts);
     const int64_t features = params->features;
@@ -68,7 +59,7 @@ static tort_status regressor_resolve(tort_resolve *resolve) {
 
 static void regress_rows(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
-    const linear_params *params = call->params;
+    const tort_linear_model_params *params = call->params;
     for (int64_t row = begin; row < end; row++) {
         float *scores = (float *)call->outputs[0].data + row * params->targets;
         for (int64_t t = 0; t < params->targets; t++) scores[t] = score_of(call, row, t);
@@ -77,7 +68,7 @@ static void regress_rows(void *arg, int64_t begin, int64_t end) {
 }
 
 static tort_status regressor_reference(const tort_call *call) {
-    const linear_params *params = call->params;
+    const tort_linear_model_params *params = call->params;
     const int64_t rows = tort_row_count(&call->inputs[0]);
     tort_parallel(call, rows, params->targets * params->features, regress_rows, (void *)call);
     return TORT_OK;
@@ -118,7 +109,7 @@ static tort_status classifier_infer(tort_infer *infer) {
 }
 
 static tort_status classifier_resolve(tort_resolve *resolve) {
-    linear_params *params = resolve->params;
+    tort_linear_model_params *params = resolve->params;
     tort_resolve_labels(resolve, "classlabels_ints", "classlabels_strings", &params->labels);
     resolve->scratch_bytes = tort_labels_bytes(&params->labels);
     return resolve_scores(resolve, class_scores(resolve->node, params->labels.list.count));
@@ -132,7 +123,7 @@ typedef struct classifier_job {
 /* Classifies a row with one score: two classes, or presence of one. */
 static void classify_by_one(const classifier_job *job, int64_t row, float score) {
     static const int64_t yes_and_no[] = {0, 1};
-    const linear_params *params = job->call->params;
+    const tort_linear_model_params *params = job->call->params;
     const tort_tensor *outputs = job->call->outputs;
     const bool two = params->labels.list.count == 2;
     if (tort_present(&outputs[0])) tort_put_label(&outputs[0], row, two ? job->labels : yes_and_no, score > 0);
@@ -147,7 +138,7 @@ static void classify_by_one(const classifier_job *job, int64_t row, float score)
 }
 
 static void classify_row(const classifier_job *job, int64_t row) {
-    const linear_params *params = job->call->params;
+    const tort_linear_model_params *params = job->call->params;
     const tort_tensor *outputs = job->call->outputs;
     float *scores = tort_present(&outputs[1]) ? (float *)outputs[1].data + row * params->targets : NULL;
     float best = 0;
@@ -166,7 +157,7 @@ static void classify_row(const classifier_job *job, int64_t row) {
 
 static void classify_rows(void *arg, int64_t begin, int64_t end) {
     const classifier_job *job = arg;
-    const linear_params *params = job->call->params;
+    const tort_linear_model_params *params = job->call->params;
     for (int64_t row = begin; row < end; row++) {
         if (params->targets == 1)
             classify_by_one(job, row, score_of(job->call, row, 0));
@@ -176,7 +167,7 @@ static void classify_rows(void *arg, int64_t begin, int64_t end) {
 }
 
 static tort_status classifier_reference(const tort_call *call) {
-    const linear_params *params = call->params;
+    const tort_linear_model_params *params = call->params;
     classifier_job job = {call, tort_labels_open(call, &params->labels, call->scratch)};
     if (!job.labels) return tort_out_of_memory(call->error, tort_labels_bytes(&params->labels));
     const int64_t rows = tort_row_count(&call->inputs[0]);
@@ -192,10 +183,10 @@ const tort_op tort_ops_ml_linear[] = {
     {"ai.onnx.ml", "LinearClassifier", 1, 5, "X:T1", "Y:T2 Z:float", "T1=" NUMBERS " T2=string|int64",
      "classlabels_ints:ints classlabels_strings:strings coefficients:floats! intercepts:floats multi_class:int=0 "
      "post_transform:string=NONE",
-     .flags = TORT_OP_LISTS, .params_size = sizeof(linear_params), classifier_infer, classifier_resolve,
+     .flags = TORT_OP_LISTS, .params_size = sizeof(tort_linear_model_params), classifier_infer, classifier_resolve,
      classifier_reference},
     {"ai.onnx.ml", "LinearRegressor", 1, 5, "X:T", "Y:float", "T=" NUMBERS,
      "coefficients:floats intercepts:floats post_transform:string=NONE targets:int=1", .flags = TORT_OP_LISTS,
-     .params_size = sizeof(linear_params), regressor_infer, regressor_resolve, regressor_reference},
+     .params_size = sizeof(tort_linear_model_params), regressor_infer, regressor_resolve, regressor_reference},
     {0},
 };

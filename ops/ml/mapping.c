@@ -4,25 +4,11 @@
  * indices into it. */
 #include "ops/ml/lists.h"
 #include "ops/ml/lookup.h"
+#include "ops/ml/mapping.h"
 #include "ops/numeric.h"
 #include "ops/shapes.h"
 
 #include <string.h>
-
-typedef enum mapping_kind {
-    KEYS_TO_VALUES,
-    KEYS_TO_INDEX, /* the value is the index of the key */
-    INDEX_TO_VALUES
-} mapping_kind;
-
-typedef struct mapping_params {
-    mapping_kind kind;
-    tort_type key_type, value_type;
-    tort_list keys, values;
-    tort_list text;          /* default if values are strings */
-    unsigned char number[8]; /* default if values are numbers, one element of their type */
-    bool first;              /* of equal keys the first wins */
-} mapping_params;
 
 /* ---- attributes -------------------------------------------------------------------------------------------------- */
 
@@ -101,7 +87,7 @@ static tort_status resolve_side(const tort_resolve *resolve, const side *s, tort
     return TORT_OK;
 }
 
-static tort_status resolve_default(tort_resolve *resolve, mapping_params *params) {
+static tort_status resolve_default(tort_resolve *resolve, tort_mapping_params *params) {
     tort_list given;
     const double real = (double)tort_attr_float(resolve->node, "default_float");
     const int64_t integer = tort_attr_int(resolve->node, "default_int64");
@@ -121,9 +107,9 @@ static tort_status resolve_default(tort_resolve *resolve, mapping_params *params
 
 /* Versions 2 and 3 do not define duplicate keys: as in ONNX Runtime, the first wins. */
 static tort_status resolve_encoder(tort_resolve *resolve) {
-    mapping_params *params = resolve->params;
+    tort_mapping_params *params = resolve->params;
     const side keys = side_of(resolve->node, true), values = side_of(resolve->node, false);
-    params->kind = KEYS_TO_VALUES;
+    params->kind = TORT_KEYS_TO_VALUES;
     params->first = resolve->node->op->since < 4;
     params->key_type = keys.type;
     params->value_type = values.type;
@@ -140,7 +126,7 @@ static void infer_other(const tort_infer *infer) {
     infer->outputs[0].type = infer->node->inputs[0].type == TORT_STRING ? TORT_INT64 : TORT_STRING;
 }
 
-static void resolve_other(tort_resolve *resolve, mapping_params *params) {
+static void resolve_other(tort_resolve *resolve, tort_mapping_params *params) {
     const int64_t integer = tort_attr_int(resolve->node, "default_int64");
     params->key_type = resolve->node->inputs[0].type;
     params->value_type = params->key_type == TORT_STRING ? TORT_INT64 : TORT_STRING;
@@ -156,10 +142,10 @@ static tort_status encoder1_infer(tort_infer *infer) {
 }
 
 static tort_status encoder1_resolve(tort_resolve *resolve) {
-    mapping_params *params = resolve->params;
+    tort_mapping_params *params = resolve->params;
     const tort_list classes = tort_resolve_list(resolve, "classes_strings");
     const bool strings = resolve->node->inputs[0].type == TORT_STRING;
-    params->kind = strings ? KEYS_TO_INDEX : INDEX_TO_VALUES;
+    params->kind = strings ? TORT_KEYS_TO_INDEX : TORT_INDEX_TO_VALUES;
     if (strings)
         params->keys = classes;
     else
@@ -179,9 +165,9 @@ static tort_status mapper_infer(tort_infer *infer) {
 }
 
 static tort_status mapper_resolve(tort_resolve *resolve) {
-    mapping_params *params = resolve->params;
+    tort_mapping_params *params = resolve->params;
     const bool strings = resolve->node->inputs[0].type == TORT_STRING;
-    params->kind = KEYS_TO_VALUES;
+    params->kind = TORT_KEYS_TO_VALUES;
     params->keys = tort_resolve_list(resolve, strings ? "cats_strings" : "cats_int64s");
     params->values = tort_resolve_list(resolve, strings ? "cats_int64s" : "cats_strings");
     resolve_other(resolve, params);
@@ -197,23 +183,23 @@ typedef struct mapping_job {
 
 /* Index of the key that equals element i; -1: none. */
 static int64_t find(const mapping_job *job, int64_t i) {
-    const mapping_params *params = job->call->params;
+    const tort_mapping_params *params = job->call->params;
     const void *x = job->call->inputs[0].data;
-    if (params->kind != INDEX_TO_VALUES) return tort_lookup_element(&job->lookup, x, i);
+    if (params->kind != TORT_INDEX_TO_VALUES) return tort_lookup_element(&job->lookup, x, i);
     const int64_t index = ((const int64_t *)x)[i];
     return index >= 0 && index < params->values.count ? index : -1;
 }
 
 static void map_to_numbers(void *arg, int64_t begin, int64_t end) {
     const mapping_job *job = arg;
-    const mapping_params *params = job->call->params;
+    const tort_mapping_params *params = job->call->params;
     const size_t size = (size_t)tort_type_bits(params->value_type) / 8;
     const unsigned char *values = tort_list_at(params, params->values);
     unsigned char *y = job->call->outputs[0].data;
     for (int64_t i = begin; i < end; i++) {
         const int64_t at = find(job, i);
         const void *value = at < 0 ? params->number : values + (size_t)at * size;
-        if (at >= 0 && params->kind == KEYS_TO_INDEX) value = &at;
+        if (at >= 0 && params->kind == TORT_KEYS_TO_INDEX) value = &at;
         memcpy(y + (size_t)i * size, value, size);
     }
 }
@@ -221,7 +207,7 @@ static void map_to_numbers(void *arg, int64_t begin, int64_t end) {
 /* Maps to strings, which are copied: outputs outlive params. */
 static tort_status map_to_strings(const mapping_job *job) {
     const tort_call *call = job->call;
-    const mapping_params *params = call->params;
+    const tort_mapping_params *params = call->params;
     const int64_t count = tort_count(&call->inputs[0]);
     tort_string *y = call->outputs[0].data;
     tort_status status = TORT_OK;
@@ -235,9 +221,9 @@ static tort_status map_to_strings(const mapping_job *job) {
 }
 
 static tort_status mapping_reference(const tort_call *call) {
-    const mapping_params *params = call->params;
+    const tort_mapping_params *params = call->params;
     mapping_job job = {.call = call};
-    if (params->kind != INDEX_TO_VALUES)
+    if (params->kind != TORT_INDEX_TO_VALUES)
         job.lookup = tort_lookup_build(call, params->keys, params->key_type, params->first, call->scratch);
     if (params->value_type == TORT_STRING) return map_to_strings(&job);
     tort_parallel(call, tort_count(&call->inputs[0]), 20, map_to_numbers, &job);
@@ -250,7 +236,7 @@ static tort_status mapping_reference(const tort_call *call) {
 #define LISTS                                                                                                          \
     "keys_floats:floats keys_int64s:ints keys_strings:strings values_floats:floats values_int64s:ints "                \
     "values_strings:strings"
-#define PARAMS .flags = TORT_OP_LISTS, .params_size = sizeof(mapping_params)
+#define PARAMS .flags = TORT_OP_LISTS, .params_size = sizeof(tort_mapping_params)
 
 const tort_op tort_ops_ml_mapping[] = {
     {"ai.onnx.ml", "CategoryMapper", 1, 5, "X:T1", "Y:T2", "T1=string|int64 T2=string|int64",

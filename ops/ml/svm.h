@@ -3,7 +3,8 @@
 #ifndef TORT_OPS_ML_SVM_H
 #define TORT_OPS_ML_SVM_H
 
-#include "runtime/include/op.h"
+#include "ops/ml/labels.h"
+#include "ops/ml/post_transform.h"
 
 typedef enum tort_svm_kernel { TORT_SVM_LINEAR, TORT_SVM_POLY, TORT_SVM_RBF, TORT_SVM_SIGMOID } tort_svm_kernel;
 
@@ -15,6 +16,26 @@ typedef struct tort_svm {
     tort_svm_kernel kernel;
     double gamma, coef0, degree;
 } tort_svm;
+
+typedef struct tort_svm_classifier_params {
+    tort_svm svm;
+    int64_t classes;
+    tort_list coefficients; /* [classes - 1, vectors]; of linear models [classes, features] */
+    tort_list per_class;    /* number of support vectors per class, which are stored class by class */
+    tort_list rho;          /* one per pair; of linear models one for all */
+    tort_list prob_a, prob_b;
+    tort_labels labels;
+    tort_post_transform transform;
+    size_t kernels_bytes, labels_bytes; /* of scratch */
+} tort_svm_classifier_params;
+
+typedef struct tort_svm_regressor_params {
+    tort_svm svm;
+    tort_list coefficients; /* of the support vectors or, without any, of the features */
+    double rho;
+    bool one_class;
+    tort_post_transform transform;
+} tort_svm_regressor_params;
 
 enum { TORT_SVM_ROWS = 64 }; /* rows per batch: their kernel values are in scratch at once */
 

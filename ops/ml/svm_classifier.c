@@ -3,7 +3,6 @@
  *
  * The specification only names the attributes. The computation, and the label of a tie or of a single score, follow
  * libsvm and ONNX Runtime. */
-#include "ops/ml/labels.h"
 #include "ops/ml/lists.h"
 #include "ops/ml/rows.h"
 #include "ops/ml/svm.h"
@@ -13,18 +12,6 @@
 #include <math.h>
 
 enum { MAX_CLASSES = 65535 };
-
-typedef struct classifier_params {
-    tort_svm svm;
-    int64_t classes;
-    tort_list coefficients; /* [classes - 1, vectors]; of linear models [classes, features] */
-    tort_list per_class;    /* number of support vectors per class, which are stored class by class */
-    tort_list rho;          /* one per pair; of linear models one for all */
-    tort_list prob_a, prob_b;
-    tort_labels labels;
-    tort_post_transform transform;
-    size_t kernels_bytes, labels_bytes; /* of scratch */
-} classifier_params;
 
 static int64_t pairs_of(int64_t classes) {
     return classes * (classes - 1) / 2;
@@ -109,17 +96,17 @@ static tort_status classifier_infer(tort_infer *infer) {
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
 /* Number of scores of pairs in scratch: 0 without support vectors. */
-static int64_t pair_scores(const classifier_params *params) {
+static int64_t pair_scores(const tort_svm_classifier_params *params) {
     return params->svm.vectors ? pairs_of(params->classes) : 0;
 }
 
-static bool has_probabilities(const classifier_params *params) {
+static bool has_probabilities(const tort_svm_classifier_params *params) {
     return params->svm.vectors && params->prob_a.count;
 }
 
 /* Scratch of a row: scores of pairs, a vote or sum per class, and for probabilities two matrices and two vectors.
  * Cannot overflow, as there are at most MAX_CLASSES. */
-static size_t row_scratch(const classifier_params *params) {
+static size_t row_scratch(const tort_svm_classifier_params *params) {
     const size_t classes = (size_t)params->classes;
     size_t numbers = (size_t)pair_scores(params) + classes;
     if (has_probabilities(params)) numbers += 2 * classes * classes + 2 * classes;
@@ -127,7 +114,7 @@ static size_t row_scratch(const classifier_params *params) {
 }
 
 static tort_status classifier_resolve(tort_resolve *resolve) {
-    classifier_params *params = resolve->params;
+    tort_svm_classifier_params *params = resolve->params;
     tort_resolve_labels(resolve, "classlabels_ints", "classlabels_strings", &params->labels);
     params->classes = params->labels.list.count;
     params->coefficients = tort_resolve_list(resolve, "coefficients");
@@ -166,7 +153,7 @@ static double sigmoid_probability(double score, double a, double b) {
 }
 
 /* r[i][j]: probability of class i, given that it is i or j. */
-static void fill_pairwise(const classifier_params *params, const row_room *room) {
+static void fill_pairwise(const tort_svm_classifier_params *params, const row_room *room) {
     const float *a = tort_list_at(params, params->prob_a), *b = tort_list_at(params, params->prob_b);
     const int64_t n = params->classes;
     const double min = 1e-7;
@@ -234,7 +221,8 @@ static void couple(int64_t n, const row_room *room) {
 /* ---- a row ------------------------------------------------------------------------------------------------------- */
 
 /* Contribution of the vectors of class i to a pair's sum, with the coefficients of row `other`. */
-static double part_of(const classifier_params *params, const double *kernels, int64_t start, int64_t i, int64_t other) {
+static double part_of(const tort_svm_classifier_params *params, const double *kernels, int64_t start, int64_t i,
+                      int64_t other) {
     const int64_t *per_class = tort_list_at(params, params->per_class);
     const float *coefficients = (const float *)tort_list_at(params, params->coefficients) + other * params->svm.vectors;
     double sum = 0;
@@ -244,7 +232,7 @@ static double part_of(const classifier_params *params, const double *kernels, in
 
 /* Computes scores and votes of all pairs. A class has no row of coefficients against itself, so row j - 1 is against j
  * > i. */
-static void vote(const classifier_params *params, const double *kernels, const row_room *room) {
+static void vote(const tort_svm_classifier_params *params, const double *kernels, const row_room *room) {
     const int64_t *per_class = tort_list_at(params, params->per_class);
     const float *rho = tort_list_at(params, params->rho);
     int64_t pair = 0, start_i = 0;
@@ -267,7 +255,7 @@ static int64_t largest(const double *numbers, int64_t count) {
     return at;
 }
 
-static void put_scores(const classifier_params *params, const row_room *room, float *scores) {
+static void put_scores(const tort_svm_classifier_params *params, const row_room *room, float *scores) {
     const bool probable = has_probabilities(params);
     const int64_t count = probable ? params->classes : pairs_of(params->classes);
     if (probable) {
@@ -288,7 +276,7 @@ typedef struct classifier_job {
 } classifier_job;
 
 static void put_row(const classifier_job *job, int64_t row, const double *kernels) {
-    const classifier_params *params = job->call->params;
+    const tort_svm_classifier_params *params = job->call->params;
     const tort_tensor *label = &job->call->outputs[0], *scores = &job->call->outputs[1];
     vote(params, kernels, &job->room);
     if (tort_present(label)) tort_put_label(label, row, job->labels, largest(job->room.votes, params->classes));
@@ -299,7 +287,7 @@ static void put_row(const classifier_job *job, int64_t row, const double *kernel
 
 /* Label of a linear model: the class of the largest score; of two classes without probabilities, the second also if the
  * largest score is above a threshold. */
-static int64_t linear_choice(const classifier_params *params, const double *scores) {
+static int64_t linear_choice(const tort_svm_classifier_params *params, const double *scores) {
     const float *coefficients = tort_list_at(params, params->coefficients);
     const int64_t which = largest(scores, params->classes);
     bool positive = true;
@@ -309,7 +297,7 @@ static int64_t linear_choice(const classifier_params *params, const double *scor
 }
 
 static void put_linear_row(const classifier_job *job, int64_t row) {
-    const classifier_params *params = job->call->params;
+    const tort_svm_classifier_params *params = job->call->params;
     const tort_tensor *label = &job->call->outputs[0], *scores = &job->call->outputs[1];
     const float *coefficients = tort_list_at(params, params->coefficients), *rho = tort_list_at(params, params->rho);
     const int64_t features = params->svm.features, n = params->classes;
@@ -326,7 +314,7 @@ static void put_linear_row(const classifier_job *job, int64_t row) {
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-static row_room row_room_at(const classifier_params *params, double *at) {
+static row_room row_room_at(const tort_svm_classifier_params *params, double *at) {
     const int64_t n = params->classes;
     row_room room = {.scores = at, .votes = at + pair_scores(params)};
     if (!has_probabilities(params)) return room;
@@ -338,7 +326,7 @@ static row_room row_room_at(const classifier_params *params, double *at) {
 }
 
 static tort_status classifier_reference(const tort_call *call) {
-    const classifier_params *params = call->params;
+    const tort_svm_classifier_params *params = call->params;
     const int64_t rows = tort_row_count(&call->inputs[0]), vectors = params->svm.vectors;
     char *scratch = call->scratch;
     double *kernels = call->scratch;
@@ -363,7 +351,7 @@ const tort_op tort_ops_ml_svm_classifier[] = {
      "classlabels_ints:ints classlabels_strings:strings coefficients:floats kernel_params:floats "
      "kernel_type:string=LINEAR post_transform:string=NONE prob_a:floats prob_b:floats rho:floats "
      "support_vectors:floats vectors_per_class:ints",
-     .flags = TORT_OP_LISTS, .params_size = sizeof(classifier_params), classifier_infer, classifier_resolve,
+     .flags = TORT_OP_LISTS, .params_size = sizeof(tort_svm_classifier_params), classifier_infer, classifier_resolve,
      classifier_reference},
     {0},
 };

@@ -1,16 +1,7 @@
 /* svm_regressor.c - SVMRegressor: one score per row; with one_class 1 if the row belongs to the class, else -1. */
 #include "ops/ml/lists.h"
-#include "ops/ml/post_transform.h"
 #include "ops/ml/rows.h"
 #include "ops/ml/svm.h"
-
-typedef struct regressor_params {
-    tort_svm svm;
-    tort_list coefficients; /* of the support vectors or, without any, of the features */
-    double rho;
-    bool one_class;
-    tort_post_transform transform;
-} regressor_params;
 
 static tort_status regressor_infer(tort_infer *infer) {
     const int64_t vectors = tort_attr_int(infer->node, "n_supports"),
@@ -30,7 +21,7 @@ static tort_status regressor_infer(tort_infer *infer) {
 }
 
 static tort_status regressor_resolve(tort_resolve *resolve) {
-    regressor_params *params = resolve->params;
+    tort_svm_regressor_params *params = resolve->params;
     int32_t count;
     params->coefficients = tort_resolve_list(resolve, "coefficients");
     params->rho = (double)tort_attr_floats(resolve->node, "rho", &count)[0];
@@ -41,7 +32,7 @@ static tort_status regressor_resolve(tort_resolve *resolve) {
 }
 
 static void put_score(const tort_call *call, int64_t row, double sum) {
-    const regressor_params *params = call->params;
+    const tort_svm_regressor_params *params = call->params;
     float *score = (float *)call->outputs[0].data + row;
     *score = (float)(sum + params->rho);
     if (params->one_class)
@@ -52,7 +43,7 @@ static void put_score(const tort_call *call, int64_t row, double sum) {
 
 static void linear_rows(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
-    const regressor_params *params = call->params;
+    const tort_svm_regressor_params *params = call->params;
     const int64_t features = params->svm.features;
     const float *coefficients = tort_list_at(params, params->coefficients);
     for (int64_t row = begin; row < end; row++)
@@ -60,7 +51,7 @@ static void linear_rows(void *arg, int64_t begin, int64_t end) {
 }
 
 static tort_status regressor_reference(const tort_call *call) {
-    const regressor_params *params = call->params;
+    const tort_svm_regressor_params *params = call->params;
     const tort_svm *svm = &params->svm;
     const int64_t rows = tort_row_count(&call->inputs[0]);
     const float *coefficients = tort_list_at(params, params->coefficients);
@@ -87,7 +78,7 @@ const tort_op tort_ops_ml_svm_regressor[] = {
     {"ai.onnx.ml", "SVMRegressor", 1, 5, "X:T", "Y:float", "T=float|double|int64|int32",
      "coefficients:floats kernel_params:floats kernel_type:string=LINEAR n_supports:int=0 one_class:int=0 "
      "post_transform:string=NONE rho:floats support_vectors:floats",
-     .flags = TORT_OP_LISTS, .params_size = sizeof(regressor_params), regressor_infer, regressor_resolve,
+     .flags = TORT_OP_LISTS, .params_size = sizeof(tort_svm_regressor_params), regressor_infer, regressor_resolve,
      regressor_reference},
     {0},
 };

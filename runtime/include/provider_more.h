@@ -282,7 +282,7 @@ typedef struct tort_emit {
     const char *(*constant)(void *ud, const char *type, const char *initializer);
     void *ud;
     char call[32768];            /* to fill: the statement, with its ';', from column 0; "" at first */
-    tort_packed_array arrays[4]; /* to fill: how the packed weights divide into arrays; count 0: no more */
+    tort_packed_array arrays[8]; /* to fill: how the packed weights divide into arrays; count 0: no more */
     /* To fill: C sources of the functions that the statement calls, what others need first; static; NULL: no more. */
     const char *code[16];
     const char *defines[4]; /* to fill: lines of the preprocessor ahead of all code; static; NULL: no more */

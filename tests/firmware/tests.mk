@@ -3,7 +3,7 @@ TESTS += test-firmware test-firmware-projects
 MODELS_VENV ?= build/venv-models
 
 .PHONY: test-firmware
-## Test `tinyort compile`: strict compilers, bits of --ep firmware, whole numbers against double, bands, steps, refusals.
+## Test `tinyort compile`: strict compilers, bits of --ep firmware, integers against double, bands, steps, scikit-learn, refusals.
 test-firmware: $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/run.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/belonging.py $(TINYORT)
@@ -11,6 +11,8 @@ test-firmware: $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/bands.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/integers.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/products.py $(TINYORT)
+	@$(VENV)/bin/python tests/firmware/trees.py $(TINYORT)
+	@$(VENV)/bin/python tests/firmware/rows.py $(TINYORT)
 
 .PHONY: test-firmware-projects
 ## Build what `tinyort compile --project` writes by CMake, and hold the other kinds to what their build systems ask for.

@@ -10,6 +10,7 @@
 #include "kernels/firmware/code/exp.h"
 #include "kernels/firmware/code/exp_below.h"
 #include "kernels/firmware/code/log.h"
+#include "kernels/firmware/code/row_softmax.h"
 
 #include <float.h>
 
@@ -567,6 +568,22 @@ static int64_t tinyort_unsigned_mod(int64_t a, int64_t b) {
 
 static int64_t tinyort_unsigned_shift_right(int64_t a, int64_t b) {
     return b < 0 || b > 63 ? 0 : (int64_t)((uint64_t)a >> b);
+}
+
+/* Transforms of a row of scores, of ai.onnx.ml. */
+static void tinyort_post_logistic(float *scores, int32_t count) {
+    for (int32_t i = 0; i < count; i++) {
+        const float value = 1.0f / (1.0f + tinyort_exp_below(-fabsf(scores[i])));
+        scores[i] = scores[i] < 0.0f ? 1.0f - value : value;
+    }
+}
+
+static void tinyort_post_softmax(float *scores, int32_t count) {
+    tinyort_row_softmax(scores, count, 0);
+}
+
+static void tinyort_post_softmax_zero(float *scores, int32_t count) {
+    tinyort_row_softmax(scores, count, 1);
 }
 
 #endif
