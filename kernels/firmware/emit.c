@@ -140,7 +140,7 @@ tort_status tort_firmware_print(const tort_call *call, const char *form, const c
                                 size_t number_count) {
     tort_emit *emit = tort_firmware_emit_of(call);
     printer to = {.emit = emit, .used = strlen(emit->call)};
-    char type[64], room[96], number[TORT_COMPILE_FLOAT];
+    char type[64], room[96];
     const tort_firmware_bytes *own = call->device;
     const bool whole = own && own->whole;
     tort_status status = form ? tort_firmware_need(emit, form, whole) : TORT_OK;
@@ -154,15 +154,16 @@ tort_status tort_firmware_print(const tort_call *call, const char *form, const c
     if (emit->banded) print(&to, "{\n    const %s shape = ", type);
     const size_t begin = to.used;
     print(&to, "{");
-    print_struct(&to, tort_firmware_struct_of(type), "", shape);
+    const int32_t *end = print_struct(&to, tort_firmware_struct_of(type), "", shape);
     print(&to, "}");
     if (emit->banded)
         print(&to, ";\n    %s(&shape", function);
     else if (to.used < sizeof emit->call) {
-        const char *name = emit->constant(emit->ud, type, emit->call + begin);
-        if (!name) return tort_out_of_memory(emit->error, 0);
+        const size_t count = (size_t)(end - (const int32_t *)shape);
+        const char *constant = emit->constant(emit->ud, type, emit->call + begin, shape, count);
+        if (!constant) return tort_out_of_memory(emit->error, 0);
         to.used = begin;
-        print(&to, "%s(&%s", function, name);
+        print(&to, "%s(%s", function, constant);
     }
     to.line = to.used;
     for (size_t i = 0; i < operand_count; i++) {
@@ -170,7 +171,11 @@ tort_status tort_firmware_print(const tort_call *call, const char *form, const c
         print_next(&to, strlen(text));
         print(&to, "%s", text);
     }
-    for (size_t i = 0; i < number_count; i++) print(&to, ", %s", tort_compile_float(numbers[i], number));
+    for (size_t i = 0; i < number_count; i++) {
+        const char *number = emit->number(emit->ud, numbers[i]);
+        if (!number) return tort_out_of_memory(emit->error, 0);
+        print(&to, ", %s", number);
+    }
     print(&to, emit->banded ? ");\n}" : ");");
     if (to.used < sizeof emit->call) return TORT_OK;
     return tort_fail(emit->error, TORT_E_INTERNAL, "a call of %s takes %zu bytes, there is room for %zu", function,

@@ -116,6 +116,7 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
                                       .align = options->align ? (uint32_t)options->align : 8,
                                       .fast_bytes = options->arena.fast,
                                       .slow_bytes = options->arena.slow,
+                                      .update = options->update,
                                       .apart = options->weights == CLI_BIN,
                                       .target = options->processor,
                                       .strict = options->strict_integers,

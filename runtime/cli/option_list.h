@@ -87,6 +87,8 @@ OPTION(IO, "io", "integer|float", CLI_CMD_COMPILE, WORD(io),
        "ports of an 8-bit model: integer (with scales in the header), float")
 OPTION(WEIGHTS, "weights", "c|bin", CLI_CMD_COMPILE, WORD(weights),
        "arrays of C (default), or bytes in NAME_weights.bin, given to the run")
+OPTION(UPDATE, "update", NULL, CLI_CMD_COMPILE, FLAG(update),
+       "all that training changes goes to the weights: those of another training fit")
 OPTION(ALIGN, "align", "N", CLI_CMD_COMPILE, INT32(align, 8),
        "bytes that addresses of arena and weights are multiples of (default 8)")
 OPTION(ARENA, "arena", "fast=64K,slow=1M", CLI_CMD_COMPILE, VALUE(cli_read_arena, cli_arena, arena),

@@ -277,9 +277,11 @@ typedef struct tort_emit {
     bool downwards;                   /* output 0 lies above input 0, see tort_overlap */
     bool banded; /* a band of rows, whose sizes are in the variable `band`, a tinyort_band. If any number of rows will
                   * do (tort_rows), the node's operands are one row, and the statement works on band.out_rows of it. */
-    /* Returns the name of a constant struct of the file, "digits_s3", for its type and its initializer; those with the
-     * same text are one. `ud` is its first argument. NULL: out of memory. */
-    const char *(*constant)(void *ud, const char *type, const char *initializer);
+    /* Return C expressions of what a call takes besides operands: the address of a constant struct, for its type, its
+     * initializer and its members in order, which are int32_t; a number. `ud` is their first argument. NULL: out of
+     * memory. */
+    const char *(*constant)(void *ud, const char *type, const char *initializer, const int32_t *members, size_t count);
+    const char *(*number)(void *ud, float number);
     void *ud;
     char call[32768];            /* to fill: the statement, with its ';', from column 0; "" at first */
     tort_packed_array arrays[8]; /* to fill: how the packed weights divide into arrays; count 0: no more */

@@ -164,8 +164,12 @@ static void check_errors(void) {
     state.weights = weights + 1;
     check(net_step(&state, arena) == NET_E_ALIGN, "weights that are not aligned");
     weights[0]++;
-    check(run() == NET_E_WEIGHTS, "bytes that are no weights");
+    check(run() == NET_E_WEIGHTS && net_verify(weights) == NET_E_WEIGHTS, "bytes that are no weights");
     weights[0]--;
+    weights[NET_WEIGHTS_BYTES - 1]++;
+    check(net_verify(weights) == NET_E_WEIGHTS, "weights with a byte that changed");
+    weights[NET_WEIGHTS_BYTES - 1]--;
+    check(net_verify(weights) == NET_OK, "weights are verified");
 #endif
 #if defined(NET_SLOW_ARENA_BYTES)
     state = fresh();
@@ -195,6 +199,15 @@ static void check_sections(void) {}
 
 /* ---- ports ------------------------------------------------------------------------------------------------------- */
 
+/* Scales that are with weights apart are found by their address. */
+#if defined(PRODUCT_UPDATE) && defined(NET_WEIGHTS_BYTES)
+#define QUANTIZE(value) net_in0_quantize(value, weights)
+#define DEQUANTIZE(integer) net_out0_dequantize(integer, weights)
+#else
+#define QUANTIZE(value) net_in0_quantize(value)
+#define DEQUANTIZE(integer) net_out0_dequantize(integer)
+#endif
+
 #if defined(NET_IN0_SCALE) && defined(NET_OUT0_SCALE)
 static float values[PRODUCT_VALUES];
 static NET_IN0_TYPE integers[PRODUCT_VALUES];
@@ -205,10 +218,10 @@ static void check_ports(void) {
         host_read("values.raw", values, sizeof values) || host_read("integers.raw", integers, sizeof integers);
     different |= host_read("reals.raw", reals, sizeof reals);
     check(!different, "files of values are missing");
-    for (int i = 0; i < PRODUCT_VALUES; i++) different += net_in0_quantize(values[i]) != integers[i];
+    for (int i = 0; i < PRODUCT_VALUES; i++) different += QUANTIZE(values[i]) != integers[i];
     check(!different, "a value is quantized to another integer");
     for (int i = 0; i < 256; i++) {
-        const float real = net_out0_dequantize((NET_OUT0_TYPE)i);
+        const float real = DEQUANTIZE((NET_OUT0_TYPE)i);
         check(!memcmp(&real, &reals[i], sizeof real), "an integer has another value");
     }
 }

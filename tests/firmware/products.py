@@ -93,15 +93,14 @@ def write_files(network, tinyort, target, folder):
 
 
 def prepare(tally, network, tinyort, target, folder, *options):
-    """Compiles the network and writes what it is tried with; False: it is refused."""
+    """Compiles the network and writes what it is tried with."""
     folder.mkdir(parents=True)
     words = [tinyort, "compile", network.path, "-o", folder, "--name", "net", "--io", "integer", "--target", target.name, *options]
     done = firmware.run(*words)
     tally.check(done.returncode == 0, f"compile {network.name} {options}: {done.stderr}")
     tally.check(("tinyort_next_band(" in (folder / "net.c").read_text()) == ("--bands" in options), f"{network.name} {options}: bands")
     write_files(network, tinyort, target, folder)
-    (folder / "net_config.h").write_text(CONFIG + SECTIONS)
-    return done.returncode == 0
+    (folder / "net_config.h").write_text(CONFIG + SECTIONS + ("#define PRODUCT_UPDATE\n" if "--update" in options else ""))
 
 
 def build_here(folder):
@@ -137,19 +136,57 @@ def check_sections(tally, what, target, folder):
     tally.check(told, f"{what}: sections are {sizes}")
 
 
+def build(target, folder):
+    return build_board(target, folder) if target else build_here(folder)
+
+
+def places(tally):
+    """This machine, and the boards whose tools are here."""
+    for target in (None, *map(boards.TARGETS.get, BOARDS)):
+        lack = target and boards.missing(target)
+        if lack:
+            tally.skip(f"{target.name} ({lack} is not installed: make setup-embed)")
+        else:
+            yield target
+
+
 def check_forms(tally, tinyort, folder):
     networks = [Network(folder, f"product_{np.dtype(kind).name}", kind, 1) for kind in (np.int8, np.uint8)]
     forms = {"plain": [], "bands": ["--bands"], "aligned": ["--align", "64"], "two": ["--arena", "fast=1K,slow=64K"], "apart": ["--weights", "bin", "--align", "16"]}
-    targets = [target for target in map(boards.TARGETS.get, BOARDS) if not boards.missing(target) or tally.skip(f"{target.name} ({boards.missing(target)} is not installed)")]
     for network in networks:
         for name, options in forms.items():
-            for target in (None, *targets):
+            for target in places(tally):
                 own = folder / f"{network.name}_{name}_{target.name if target else 'here'}"
-                if not prepare(tally, network, tinyort, target or boards.TARGETS["cortex-m4"], own, *options):
-                    continue
-                command = build_board(target, own) if target else build_here(own)
-                try_product(tally, own.name, command, own)
+                prepare(tally, network, tinyort, target or boards.TARGETS["cortex-m4"], own, *options)
+                try_product(tally, own.name, build(target, own), own)
                 check_sections(tally, own.name, target, own)
+
+
+def check_update(tally, tinyort, folder):
+    """With --update the code of two trainings is the same to the byte: the weights of one, in the program of the other, give what they should. Those of another
+    network, and of no --update, are refused."""
+    one, two = (Network(folder, f"training_{seed}", np.int8, seed) for seed in (1, 2))
+    for form in ("c", "bin"):
+        for target in places(tally):
+            what = f"update_{form}_{target.name if target else 'here'}"
+            a, b = (folder / f"{what}_{name}" for name in "ab")
+            for network, own in ((one, a), (two, b)):
+                prepare(tally, network, tinyort, target or boards.TARGETS["cortex-m4"], own, "--update", "--weights", form)
+            tally.check((a / "net.c").read_bytes() == (b / "net.c").read_bytes(), f"{what}: the code is another")
+            headers = ["".join(line for line in (own / "net.h").open() if "NET_WEIGHTS_HASH" not in line) for own in (a, b)]
+            tally.check(headers[0] == headers[1], f"{what}: the header is another")
+            try_product(tally, what, build(target, a), a)
+            weights = f"net_weights.{form}"
+            for name in (weights, "in0.raw", "out0.raw", "values.raw", "integers.raw", "reals.raw"):
+                (a / name).write_bytes((b / name).read_bytes())
+            try_product(tally, f"{what}: the other's weights", build(target, a), a)
+            if form == "bin":
+                plain = folder / f"{what}_plain"
+                prepare(tally, two, tinyort, target or boards.TARGETS["cortex-m4"], plain, "--weights", form)
+                data = (plain / weights).read_bytes()
+                (a / weights).write_bytes(data + bytes(8192))
+                done = firmware.run(*build(target, a), cwd=a)
+                tally.check(done.returncode != 0 and "FAILED a run fails" in done.stdout + done.stderr, f"{what}: weights of other code run")
 
 
 def check_options(tally, tinyort, folder):
@@ -160,6 +197,7 @@ def check_options(tally, tinyort, folder):
         (["--align", "8192"], "a power of two"),
         (["--arena", "64K"], "as in fast=64K,slow=1M"),
         (["--arena", "fast=0,slow=1M"], "as in fast=64K,slow=1M"),
+        (["--update", "--bands"], "--update: not with --bands"),
         (["--arena", "fast=1K,slow=1K"], "beside 1024 bytes of fast memory,"),
     ):
         done = firmware.run(tinyort, "compile", network.path, "-o", folder / "refused", *options)
@@ -173,7 +211,7 @@ def check_options(tally, tinyort, folder):
 def main():
     tally = firmware.Tally()
     with tempfile.TemporaryDirectory() as folder:
-        for part in (check_forms, check_options):
+        for part in (check_forms, check_update, check_options):
             try:
                 part(tally, Path(sys.argv[1]).resolve(), Path(folder))
             except (boards.Failure, subprocess.TimeoutExpired) as failure:

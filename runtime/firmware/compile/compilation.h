@@ -28,14 +28,15 @@ typedef struct tort_compile_array {
 
 /* The value that callers give or take for an input or output of the model, see ports.c. */
 typedef struct tort_compile_port {
-    int32_t slot;   /* -1: an input that no step reads */
-    int32_t border; /* the step between the slot and the port, which has a scale; -1: none */
-    bool in_layout; /* given in the layout of the options */
+    int32_t slot;             /* -1: an input that no step reads */
+    int32_t border;           /* the step between the slot and the port, which has a scale; -1: none */
+    bool in_layout;           /* given in the layout of the options */
+    const char *scale, *zero; /* names of arrays that hold them; NULL: the header does, or there are none */
 } tort_compile_port;
 
 /* A constant struct that calls take: sizes and zero points. */
 typedef struct tort_compile_constant {
-    const char *name, *type, *initializer; /* in C */
+    const char *address, *type, *initializer; /* in C; address: "&digits_s3" */
 } tort_compile_constant;
 
 /* A compilation in progress. */
@@ -68,7 +69,7 @@ typedef struct tort_compilation {
     const char *layout, *target;         /* of the options */
     tort_compiled_hashes hashes;         /* 0 until the code was printed once */
     uint32_t align;                      /* of the options */
-    bool integers, apart;                /* of the options */
+    bool integers, apart, update;        /* of the options */
     tort_compile_port *inputs, *outputs; /* by port of the model */
     bool *skipped;                       /* by step: callers do it */
     tort_arena arena;
@@ -83,7 +84,8 @@ tort_status tort_compile_hashes(tort_compilation *c, const char *code, size_t le
 /* weights.c: drops the arrays that the body does not name; adds all arrays to the hash of the weights. */
 void tort_compile_drop_unread(tort_compilation *c, const char *body);
 tort_status tort_compile_hash_weights(tort_compilation *c);
-/* weights.c: bytes of the file that holds the weights apart; writes it. */
+/* weights.c: bytes of the file that holds the weights apart; where an array begins in it; writes it. */
+uint64_t tort_compile_weight_place(const tort_compilation *c, const char *name);
 uint64_t tort_compile_weights_bytes(const tort_compilation *c);
 tort_status tort_compile_weights_apart(tort_compilation *c, FILE *file);
 /* header.c: the values that callers give for an input, and take for an output. */
@@ -101,8 +103,10 @@ const char *tort_compile_operand(tort_compilation *c, int32_t slot);
 const char *tort_compile_place(tort_compilation *c, uint64_t offset);
 /* The name of a constant array in C, after it is listed; NULL: memory has run out. */
 const char *tort_compile_list(tort_compilation *c, const tort_compile_array *array);
-/* As tort_emit.constant. */
-const char *tort_compile_shape(void *compilation, const char *type, const char *initializer);
+/* Fills the members of `emit` that tell what calls take besides operands. */
+void tort_compile_constants(tort_compilation *c, tort_emit *emit);
+/* Lists scales and zero points of ports with the weights, if they are not in the header. */
+tort_status tort_compile_borders(tort_compilation *c);
 /* The type of C that holds an element, "int8_t"; NULL: none does. */
 const char *tort_compile_type(tort_type type);
 int64_t tort_compile_elements(const tort_slot *slot);

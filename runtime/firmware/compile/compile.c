@@ -64,11 +64,12 @@ static void print_functions(const tort_compilation *c, const char *text, FILE *f
 
 static void print_code(const tort_compilation *c, const char *body, FILE *file) {
     print_top(c, file);
+    if (c->update) fprintf(file, "#define TINYORT_MANY_AXES /* as the weights have them */\n");
     for (int32_t i = 0; i < c->define_count; i++) fprintf(file, "%s\n", c->defines[i]);
     for (int32_t i = 0; i < c->code_count; i++) print_functions(c, c->code[i], file);
     tort_compile_externs(c, file);
     for (int32_t i = 0; i < c->shape_count; i++)
-        fprintf(file, "static const %s %s =\n    %s;\n", c->shapes[i].type, c->shapes[i].name,
+        fprintf(file, "static const %s %s =\n    %s;\n", c->shapes[i].type, c->shapes[i].address + 1,
                 c->shapes[i].initializer);
     tort_compile_functions(c, body, file);
 }
@@ -94,6 +95,7 @@ static tort_status print_model(tort_compilation *c, FILE *file) {
     FILE *steps = open_memstream(&body, &length);
     if (!steps) return tort_out_of_memory(c->error, 0);
     tort_status status = tort_compile_steps(c, steps);
+    if (!status) status = tort_compile_borders(c);
     if (fclose(steps) != 0 && !status) status = tort_out_of_memory(c->error, length);
     if (!status) {
         tort_compile_drop_unread(c, body);
@@ -140,6 +142,8 @@ static tort_status name_slow(const tort_compilation *c, tort_compiled *out) {
 }
 
 static tort_status compile_plan(tort_compilation *c, const tort_compile_options *options, tort_compiled *out) {
+    if (c->update && c->plan->band_count)
+        return tort_fail(c->error, TORT_E_USAGE, "--update: not with --bands, whose sizes stand in the code");
     c->capitals = capitals_of(&c->arena, c->name);
     tort_status status = c->capitals ? tort_compile_ports(c) : tort_out_of_memory(c->error, 0);
     if (!status) status = add_file(c, out, ".c", print_model);
@@ -190,6 +194,7 @@ tort_status tort_compile(tort_session *session, const tort_compile_options *opti
                           .fast_bytes = options->fast_bytes / TORT_HOST_ALIGN * TORT_HOST_ALIGN,
                           .slow_limit = options->slow_bytes,
                           .apart = options->apart,
+                          .update = options->update,
                           .error = error};
     tort_arena_init(&c.arena, &session->account.inner);
     status = compile_plan(&c, options, out);

@@ -10,7 +10,8 @@ typedef struct tort_compile_options {
     bool integers; /* callers give and take integers where the model has a border of scales: QuantizeLinear first */
     bool apart;    /* the weights are bytes in NAME_weights.bin, whose address callers give; else arrays of C */
     const char *target; /* the processor that the Makefile builds for; NULL, or one without a board: this machine */
-    uint32_t align;     /* bytes, a power of two of 8 or more: of the arena, and of each array of weights */
+    bool update;    /* all that training changes is in the weights, so that the code of another training is the same */
+    uint32_t align; /* bytes, a power of two of 8 or more: of the arena, and of each array of weights */
     /* The memories of values: a fast one and a slow one beside it, in bytes; fast_bytes 0: all are in one of any size.
      */
     uint64_t fast_bytes, slow_bytes;

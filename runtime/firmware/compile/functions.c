@@ -48,6 +48,28 @@ void tort_compile_fill(const tort_compilation *c, const char *text, FILE *file) 
     }
 }
 
+/* Prints what tells whether weights apart belong to the code: by their head, and by all of their bytes. */
+static void print_verify(const tort_compilation *c, FILE *file) {
+    fprintf(file,
+            "%s_CODE static int %s_is_head(const uint64_t *head) {\n    return head[0] == UINT64_C(0x%016" PRIx64
+            ") && head[2] == %s_CODE_HASH;\n}\n\n",
+            c->capitals, c->name, TORT_COMPILE_MAGIC, c->capitals);
+    fprintf(file,
+            "int %s_verify(const void *weights) {\n    const uint64_t *const head = (const uint64_t *)weights;\n"
+            "    const unsigned char *const bytes = (const unsigned char *)weights;\n"
+            "    uint64_t hash = UINT64_C(0x%016" PRIx64 ");\n    uint32_t i;\n",
+            c->name, TORT_COMPILE_HASH);
+    tort_compile_fill(c,
+                      "    if (!weights || (uintptr_t)weights % @N_WEIGHTS_ALIGN || !@n_is_head(head) ||\n"
+                      "        head[4] != @N_WEIGHTS_BYTES) {\n        return @N_E_WEIGHTS;\n    }\n",
+                      file);
+    fprintf(file, "    for (i = %d; i < %s_WEIGHTS_BYTES; i++) {\n", TORT_COMPILE_HEAD, c->capitals);
+    tort_compile_fill(c,
+                      "        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);\n    }\n"
+                      "    return hash == head[3] ? @N_OK : @N_E_WEIGHTS;\n}\n\n",
+                      file);
+}
+
 /* Prints a check of what the caller has given: of addresses that steps read or write. */
 static void print_check(const tort_compilation *c, FILE *file) {
     tort_compile_fill(c, "@N_CODE static int @n_check(const @n_state *state, const void *arena) {\n    if (", file);
@@ -66,10 +88,7 @@ static void print_check(const tort_compilation *c, FILE *file) {
                       "@( || state->slow_arena_bytes < @N_SLOW_ARENA_BYTES@)) {\n        return @N_E_ARENA;\n    }\n",
                       file);
     if (c->apart)
-        fprintf(file,
-                "    if (((const uint64_t *)state->weights)[0] != UINT64_C(0x%016" PRIx64
-                ") || ((const uint64_t *)state->weights)[2] != %s_CODE_HASH) {\n",
-                TORT_COMPILE_MAGIC, c->capitals);
+        tort_compile_fill(c, "    if (!@n_is_head((const uint64_t *)state->weights)) {\n", file);
     else
         fprintf(file, "    if (%s_weights_of_%016" PRIx64 "[2] != %s_CODE_HASH) {\n", c->name, c->hashes.code,
                 c->capitals);
@@ -132,6 +151,7 @@ void tort_compile_functions(const tort_compilation *c, const char *cases, FILE *
             "typedef char %s_header_is_of_this_code[(%s_CODE_HASH == UINT64_C(0x%016" PRIx64
             ") && sizeof(float) == 4) ? 1 : -1];\n\n",
             c->name, c->capitals, c->hashes.code);
+    if (c->apart) print_verify(c, file);
     print_check(c, file);
     print_step(c, cases, file);
     tort_compile_fill(c, "\n@N_CODE ", file);

@@ -56,6 +56,5 @@ tort_status tort_compile_hashes(tort_compilation *c, const char *code, size_t le
     c->hashes.code = TORT_COMPILE_HASH;
     add_text(&c->hashes.code, c->target ? c->target : "");
     tort_compile_hash(&c->hashes.code, code, length);
-    c->hashes.weights = TORT_COMPILE_HASH;
     return tort_compile_hash_weights(c);
 }

@@ -36,37 +36,51 @@ void tort_compile_signature(const tort_compilation *c, FILE *file) {
     tort_compile_fill(c, "@{const void *weights, @}void *arena@(, void *slow_arena@))", file);
 }
 
-/* Writes a float of a port as an integer, half to even, or an integer as a float: the bits of the kernels. */
-static void print_border(const tort_compilation *c, FILE *file, const char *name, bool input, tort_type type) {
-    const char *element = tort_compile_type(type), *capitals = c->capitals;
-    const bool is_signed = type == TORT_INT8;
+/* Prints a function between a float of a port and its integer: with the bits of the kernels, so of QuantizeLinear and
+ * DequantizeLinear. Scale and zero point that are with the weights apart are found by their address. */
+static void print_border(const tort_compilation *c, FILE *file, const char *name, bool input, tort_type type,
+                         bool found) {
+    const char *element = tort_compile_type(type), *at = found ? "(weights)" : "";
+    const char *more = found ? ", const void *weights" : "";
     char port[24];
     for (size_t i = 0; i <= strlen(name); i++) port[i] = tort_to_upper(name[i]);
+    if (input)
+        fprintf(
+            file,
+            "\n/* value / scale, rounded half to even, plus the zero point, saturated; NaN gives the least integer. */\n"
+            "static inline %s %s_%s_quantize(float value%s) {\n",
+            element, c->name, name, more);
+    else
+        fprintf(file, "\n/* (integer - zero) * scale */\nstatic inline float %s_%s_dequantize(%s integer%s) {\n",
+                c->name, name, element, more);
+    fprintf(file, "    const float scale = %s_%s_SCALE%s;\n    const int32_t zero = %s_%s_ZERO%s;\n", c->capitals, port,
+            at, c->capitals, port, at);
     if (!input) {
-        fprintf(file,
-                "\n/* (integer - zero) * scale */\nstatic inline float %s_%s_dequantize(%s integer) {\n"
-                "    return (float)((int32_t)integer - %s_%s_ZERO) * %s_%s_SCALE;\n}\n",
-                c->name, name, element, capitals, port, capitals, port);
+        fprintf(file, "    return (float)((int32_t)integer - zero) * scale;\n}\n");
         return;
     }
     fprintf(
         file,
-        "\n/* value / scale, rounded half to even, plus the zero point, saturated; NaN gives the least integer. */\n"
-        "static inline %s %s_%s_quantize(float value) {\n"
-        "    const float low = (float)(%d - %s_%s_ZERO), high = (float)(%d - %s_%s_ZERO);\n"
-        "    float steps = value / %s_%s_SCALE;\n    int32_t bits;\n",
-        element, c->name, name, is_signed ? -128 : 0, capitals, port, is_signed ? 127 : 255, capitals, port, capitals,
-        port);
-    fprintf(
-        file,
+        "    const float low = (float)(%d - zero), high = (float)(%d - zero);\n"
+        "    float steps = value / scale;\n    int32_t bits;\n"
         "    if (!(steps > low)) {\n        steps = low;\n    }\n    if (steps > high) {\n        steps = high;\n    }\n"
         "    steps += 12582912.0f; /* 1.5 * 2^23: the integer stands in the low bits */\n"
-        "    memcpy(&bits, &steps, sizeof bits);\n    return (%s)(bits - 0x4b400000 + %s_%s_ZERO);\n}\n",
-        element, capitals, port);
+        "    memcpy(&bits, &steps, sizeof bits);\n    return (%s)(bits - 0x4b400000 + zero);\n}\n",
+        type == TORT_INT8 ? -128 : 0, type == TORT_INT8 ? 127 : 255, element);
 }
 
 static bool is_byte(tort_type type) {
     return type == TORT_INT8 || type == TORT_UINT8;
+}
+
+/* Prints a number of a port that is with the weights. */
+static void print_listed(const tort_compilation *c, FILE *file, const char *prefix, const char *what, const char *type,
+                         const char *array) {
+    if (!c->apart)
+        fprintf(file, "extern const %s %s[1];\n%s_%s (%s[0])\n", type, array, prefix, what, array);
+    else
+        fprintf(file, "%s_%s(weights) (*(const %s *)(const void *)((const unsigned char *)(weights) + %llu))\n", prefix,
+                what, type, (unsigned long long)tort_compile_weight_place(c, array));
 }
 
 /* Prints the macros of a port: its name, type and shape, and the scale of one whose border is left to callers. */
@@ -84,6 +98,11 @@ static void print_port(const tort_compilation *c, FILE *file, bool input, int32_
     for (int32_t i = 0; i < slot->rank; i++) fprintf(file, "%s_DIM%d %lld\n", prefix, (int)i, (long long)slot->dims[i]);
     fprintf(file, "%s_SIZE %lld /* elements */\n", prefix, (long long)tort_compile_elements(slot));
     if (!tort_compile_scale(c, port, &scale, &zero)) return;
+    if (port->scale) {
+        print_listed(c, file, prefix, "SCALE", "float", port->scale);
+        print_listed(c, file, prefix, "ZERO", "int32_t", port->zero);
+        return;
+    }
     fprintf(file, "%s_SCALE %s /* value = scale * (integer - zero) */\n", prefix, tort_compile_float(scale, text));
     fprintf(file, "%s_ZERO (%d)\n", prefix, (int)zero);
 }
@@ -132,8 +151,7 @@ static void print_about(const tort_compilation *c, FILE *file) {
             " * %s_step runs one step and returns the number of the next one, 0 after the last, or an error; a caller\n"
             " * may do something else between steps, or leave the run.\n *\n"
             " * Hashes are FNV-1a of 64 bits; that of the weights is of %s. */\n",
-            c->name, c->capitals, c->name,
-            c->apart ? "what follows their head of 40 bytes, without padding" : "all arrays' bytes");
+            c->name, c->capitals, c->name, c->apart ? "what follows their head of 40 bytes" : "all arrays' bytes");
     fprintf(file, "#ifndef %s_TINYORT_H\n#define %s_TINYORT_H\n\n#include <stddef.h>\n#include <stdint.h>\n%s",
             c->capitals, c->capitals, c->integers ? "#include <string.h>\n" : "");
 }
@@ -167,7 +185,8 @@ static void print_borders(const tort_compilation *c, FILE *file) {
         const tort_compile_port *port = input ? &c->inputs[own] : &c->outputs[own];
         const tort_type type = input ? tort_compile_input(c, own).type : tort_compile_output(c, own)->type;
         snprintf(name, sizeof name, "%s%d", input ? "in" : "out", (int)own);
-        if (is_byte(type) && tort_compile_scale(c, port, &scale, &zero)) print_border(c, file, name, input, type);
+        if (is_byte(type) && tort_compile_scale(c, port, &scale, &zero))
+            print_border(c, file, name, input, type, port->scale && c->apart);
     }
 }
 
@@ -183,8 +202,14 @@ tort_status tort_compile_header(tort_compilation *c, FILE *file) {
     print_facts(c, file);
     tort_compile_errors(c, file);
     print_state(c, file);
-    fprintf(file, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\nint %s_step(%s_state *state, void *arena);\n", c->name,
-            c->name);
+    tort_compile_fill(
+        c,
+        "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n"
+        "@{/* @N_OK if the weights, of which @N_WEIGHTS_BYTES are readable, are for this code and have the "
+        "hash\n * that their head tells; else @N_E_WEIGHTS. For the time after an update: runs look at the "
+        "head alone. */\nint @n_verify(const void *weights);\n@}"
+        "int @n_step(@n_state *state, void *arena);\n",
+        file);
     tort_compile_signature(c, file);
     fprintf(file, ";\n#ifdef __cplusplus\n}\n#endif\n");
     print_borders(c, file);

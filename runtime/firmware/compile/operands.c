@@ -77,19 +77,72 @@ static const char *weight_of(tort_compilation *c, const tort_slot *slot) {
     return name;
 }
 
-const char *tort_compile_shape(void *compilation, const char *type, const char *initializer) {
+/* ---- constants of calls ------------------------------------------------------------------------------------------ */
+
+/* Lists a constant of a call with the weights, so that another training changes no code. */
+static const char *list_constant(tort_compilation *c, const char *of, tort_type type, const void *data, size_t count) {
+    const size_t bytes = count * (size_t)tort_type_bits(type) / 8;
+    void *copy = tort_arena_alloc(&c->arena, bytes);
+    const tort_compile_array array = {.name = tort_arena_format(&c->arena, "%s_s%d", c->name, (int)c->array_count),
+                                      .of = tort_arena_format(&c->arena, "%s", of),
+                                      .type = type,
+                                      .count = (int64_t)count,
+                                      .constant = -1,
+                                      .data = copy,
+                                      .read = true};
+    if (!copy || !array.name || !array.of) return NULL;
+    memcpy(copy, data, bytes);
+    return tort_compile_list(c, &array);
+}
+
+/* Those with the same text are one, unless they are with the weights, where another training may make them differ. */
+static const char *constant_of(void *compilation, const char *type, const char *initializer, const int32_t *members,
+                               size_t count) {
     tort_compilation *c = compilation;
+    if (c->update) {
+        const char *name = list_constant(c, type, TORT_INT32, members, count);
+        return name ? tort_arena_format(&c->arena, "(const %s *)(const void *)%s", type, name) : NULL;
+    }
     for (int32_t i = 0; i < c->shape_count; i++)
         if (!strcmp(c->shapes[i].type, type) && !strcmp(c->shapes[i].initializer, initializer))
-            return c->shapes[i].name;
+            return c->shapes[i].address;
     c->shapes = with_room(c, c->shapes, c->shape_count, &c->shape_room, sizeof *c->shapes);
     if (!c->shapes) return NULL;
-    const tort_compile_constant made = {.name = tort_arena_format(&c->arena, "%s_s%d", c->name, (int)c->shape_count),
+    const tort_compile_constant made = {.address =
+                                            tort_arena_format(&c->arena, "&%s_s%d", c->name, (int)c->shape_count),
                                         .type = tort_arena_format(&c->arena, "%s", type),
                                         .initializer = tort_arena_format(&c->arena, "%s", initializer)};
-    if (!made.name || !made.type || !made.initializer) return NULL;
+    if (!made.address || !made.type || !made.initializer) return NULL;
     c->shapes[c->shape_count++] = made;
-    return made.name;
+    return made.address;
+}
+
+static const char *number_of(void *compilation, float number) {
+    tort_compilation *c = compilation;
+    char text[TORT_COMPILE_FLOAT];
+    if (!c->update) return tort_arena_format(&c->arena, "%s", tort_compile_float(number, text));
+    const char *name = list_constant(c, "a number", TORT_FLOAT, &number, 1);
+    return name ? tort_arena_format(&c->arena, "%s[0]", name) : NULL;
+}
+
+void tort_compile_constants(tort_compilation *c, tort_emit *emit) {
+    emit->constant = constant_of;
+    emit->number = number_of;
+    emit->ud = c;
+}
+
+tort_status tort_compile_borders(tort_compilation *c) {
+    for (int32_t i = 0; i < c->plan->input_count + c->plan->output_count; i++) {
+        const bool input = i < c->plan->input_count;
+        tort_compile_port *port = input ? &c->inputs[i] : &c->outputs[i - c->plan->input_count];
+        float scale;
+        int32_t zero;
+        if (!c->update || !tort_compile_scale(c, port, &scale, &zero)) continue;
+        port->scale = list_constant(c, "the scale of a port", TORT_FLOAT, &scale, 1);
+        port->zero = list_constant(c, "the zero point of a port", TORT_INT32, &zero, 1);
+        if (!port->scale || !port->zero) return tort_out_of_memory(c->error, 0);
+    }
+    return TORT_OK;
 }
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */

@@ -214,9 +214,8 @@ static tort_status emit_kernel(tort_compilation *c, const tort_step *step, const
                         .target = &c->session->chain[unit->provider].target,
                         .downwards = !step->bands && is_above(c, step),
                         .banded = step->bands != 0,
-                        .constant = tort_compile_shape,
-                        .ud = c,
                         .error = c->error};
+    tort_compile_constants(c, emit);
     if (step->scratch_bytes) emit->scratch = tort_compile_place(c, step->scratch_offset);
     c->packed_listed = false;
     if (unit->packed) emit->packed = packed_name(c, unit, &c->packed_listed);
@@ -248,14 +247,9 @@ static tort_status emit_conversion(tort_compilation *c, const tort_step *step, c
     const tort_node_view node = {.inputs = &info, .outputs = &info, .input_count = 1, .output_count = 1};
     tort_emit *emit = emit_of(c);
     if (!emit) return tort_out_of_memory(c->error, sizeof *emit);
-    *emit = (tort_emit){.node = &node,
-                        .inputs = texts,
-                        .outputs = texts + 1,
-                        .scratch = "NULL",
-                        .packed = "NULL",
-                        .constant = tort_compile_shape,
-                        .ud = c,
-                        .error = c->error};
+    *emit = (tort_emit){
+        .node = &node, .inputs = texts, .outputs = texts + 1, .scratch = "NULL", .packed = "NULL", .error = c->error};
+    tort_compile_constants(c, emit);
     const char *name = c->lowered->graph.values[from->value].name;
     tort_status status = layout_of(c, step)->emit(emit, from->layout != 0);
     if (!status && !begin_case(c, name, file)) status = tort_out_of_memory(c->error, 0);

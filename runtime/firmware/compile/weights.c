@@ -24,6 +24,13 @@ uint64_t tort_compile_weights_bytes(const tort_compilation *c) {
     return end;
 }
 
+uint64_t tort_compile_weight_place(const tort_compilation *c, const char *name) {
+    uint64_t at = next_place(TORT_COMPILE_HEAD, c->align);
+    for (int32_t i = 0; i < c->array_count && strcmp(c->arrays[i].name, name) != 0; i++)
+        at = next_place(at + bytes_of(&c->arrays[i]), c->align);
+    return at;
+}
+
 /* Names of places in the bytes that the caller gives. */
 static void print_places(const tort_compilation *c, FILE *file) {
     uint64_t at = TORT_COMPILE_HEAD;
@@ -119,13 +126,25 @@ static tort_status for_arrays(const tort_compilation *c,
     return status;
 }
 
+typedef struct hashed {
+    uint64_t hash, end; /* end: of the file so far */
+} hashed;
+
+/* Weights apart are hashed as their file has them, with the zeros between arrays. */
 static void hash_array(const tort_compilation *c, const tort_compile_array *array, const void *data, void *to) {
-    (void)c;
-    tort_compile_hash(to, data, (size_t)bytes_of(array));
+    hashed *all = to;
+    static const uint8_t none[1];
+    for (uint64_t end = all->end; c->apart && all->end < next_place(end, c->align); all->end++)
+        tort_compile_hash(&all->hash, none, 1);
+    tort_compile_hash(&all->hash, data, (size_t)bytes_of(array));
+    all->end += bytes_of(array);
 }
 
 tort_status tort_compile_hash_weights(tort_compilation *c) {
-    return for_arrays(c, hash_array, &c->hashes.weights);
+    hashed all = {TORT_COMPILE_HASH, TORT_COMPILE_HEAD};
+    const tort_status status = for_arrays(c, hash_array, &all);
+    c->hashes.weights = all.hash;
+    return status;
 }
 
 /* Arrays of constants are named NAME_w and their number. A kernel that has packed a constant, or has its numbers in the
