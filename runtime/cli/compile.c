@@ -5,21 +5,16 @@
 #include <string.h>
 
 #include "runtime/cli/cli.h"
+#include "runtime/cli/compile.h"
 #include "runtime/cli/files/new_file.h"
 #include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/ending.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/reasons.h"
 #include "runtime/cli/report_json.h"
-#include "runtime/firmware/compile/compile.h"
 #include "runtime/core/base/ascii.h"
 
-typedef struct job {
-    tort_model *model;
-    tort_session *session;
-    tort_compiled compiled;
-    char *name, *chain;
-} job;
+typedef cli_compilation job;
 
 /* ---- the name ---------------------------------------------------------------------------------------------------- */
 
@@ -94,23 +89,23 @@ static tort_status write_files(const job *j, const char *folder, bool force, tor
     return status;
 }
 
-static tort_status work(job *j, cli_options *options, tort_error *error) {
-    tort_status status = cli_check_environment(error);
-    if (!status && !options->output)
-        status = tort_fail(error, TORT_E_USAGE, "tell it where to write the files: --output DIR, or -o DIR");
-    j->name = options->name ? cli_format("%s", options->name) : name_of(options->operands[0]);
-    if (!status) status = check_name(j->name, error);
-    if (!status) status = check_align(options->align, error);
-    if (!status && options->project) status = tort_compile_check_project(options->project, j->name, error);
-    if (!status) status = cli_check_folder("--output", options->output, error);
-    if (!status) status = cli_open_model(options, options->operands[0], &j->model, error);
-    if (!status) status = cli_check_names(options, j->model, error);
+void cli_compilation_free(cli_compilation *made) {
+    tort_compiled_free(&made->compiled);
+    tort_session_free(made->session);
+    tort_model_free(made->model);
+    free(made->name);
+    free(made->chain);
+}
+
+tort_status cli_compilation_make(cli_options *options, cli_compilation *made, tort_error *error) {
+    tort_status status = cli_open_model(options, options->operands[0], &made->model, error);
+    if (!status) status = cli_check_names(options, made->model, error);
     if (status) return status;
-    j->chain = cli_format("firmware%s%s%s", options->processor ? ":target=" : "",
-                          options->processor ? options->processor : "", options->bands ? ":bands=on" : "");
-    tort_session_options session_options = cli_session_options(options, j->chain);
-    status = cli_open_session(j->model, &session_options, &j->session, error);
-    const tort_compile_options how = {.name = j->name,
+    made->chain = cli_format("firmware%s%s%s", options->processor ? ":target=" : "",
+                             options->processor ? options->processor : "", options->bands ? ":bands=on" : "");
+    tort_session_options session_options = cli_session_options(options, made->chain);
+    status = cli_open_session(made->model, &session_options, &made->session, error);
+    const tort_compile_options how = {.name = made->name,
                                       .layout = options->input_layout,
                                       .integers = options->io == CLI_INTEGER,
                                       .align = options->align ? (uint32_t)options->align : 8,
@@ -121,8 +116,25 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
                                       .target = options->processor,
                                       .strict = options->strict_integers,
                                       .main = options->main,
+                                      .serial = options->serial,
                                       .project = options->project};
-    if (!status) status = tort_compile(j->session, &how, &j->compiled, error);
+    return status ? status : tort_compile(made->session, &how, &made->compiled, error);
+}
+
+tort_status cli_compilation_check(const cli_options *options, cli_compilation *made, tort_error *error) {
+    tort_status status = cli_check_environment(error);
+    made->name = options->name ? cli_format("%s", options->name) : name_of(options->operands[0]);
+    if (!status) status = check_name(made->name, error);
+    return status ? status : check_align(options->align, error);
+}
+
+static tort_status work(job *j, cli_options *options, tort_error *error) {
+    tort_status status = cli_compilation_check(options, j, error);
+    if (!status && !options->output)
+        status = tort_fail(error, TORT_E_USAGE, "tell it where to write the files: --output DIR, or -o DIR");
+    if (!status && options->project) status = tort_compile_check_project(options->project, j->name, error);
+    if (!status) status = cli_check_folder("--output", options->output, error);
+    if (!status) status = cli_compilation_make(options, j, error);
     return status ? status : write_files(j, options->output, options->force, error);
 }
 
@@ -208,10 +220,6 @@ int cli_compile(cli_options *options) {
         tell(&j, options);
     const int result =
         cli_end(options, &(cli_ending){.error = &error, .sessions = &j.session, .session_count = 1, .json = json});
-    tort_compiled_free(&j.compiled);
-    tort_session_free(j.session);
-    tort_model_free(j.model);
-    free(j.name);
-    free(j.chain);
+    cli_compilation_free(&j);
     return result;
 }

@@ -19,31 +19,30 @@ OPTION(PIN, "pin", "NODE=EP", PLACING & ~(uint32_t)CLI_CMD_REDUCE, TEXTS(pins),
        "put a node, by name or as '#12', on this provider (repeatable)")
 OPTION(BIND, "bind", "NAME=EP", CLI_CMD_PLAN | CLI_CMD_BENCH, TEXTS(bindings),
        "keep an input or output ('*': all) in this provider's memory (repeatable)")
-OPTION(NO_FUSION, "no-fusion", "[=NAME,...]", PLACING | CLI_CMD_COMPILE, TEXT(no_fusion),
+OPTION(NO_FUSION, "no-fusion", "[=NAME,...]", PLACING | FIRMWARE, TEXT(no_fusion),
        "fuse no nodes, or not by these fusions ('tinyort ops --fusions')")
 OPTION(STEP_BY_STEP, "step-by-step", NULL, RUNNING, FLAG(step_by_step),
        "wait for the device after every step, so that an error names its node")
 HEADING(INPUTS, "Inputs")
-OPTION(INPUT, "input", "[NAME=]FILE", RUNNING, TEXTS(inputs),
+OPTION(INPUT, "input", "[NAME=]FILE", FEEDING, TEXTS(inputs),
        ".npy .npz .pb .raw .png .jpg, a folder, '-': .npy on stdin (repeatable)")
-OPTION(SHAPE, "shape", "NAME=2x3x224", PLANNING | CLI_CMD_INSPECT | CLI_CMD_COMPILE,
-       VALUE(cli_read_shapes, cli_shapes, fixed),
+OPTION(SHAPE, "shape", "NAME=2x3x224", PLANNING | CLI_CMD_INSPECT | FIRMWARE, VALUE(cli_read_shapes, cli_shapes, fixed),
        "the shape of an input, or the size of a dimension: batch=1 (repeatable)")
 OPTION(MAX, "max", "NAME=512", CLI_CMD_RUN | CLI_CMD_PLAN | CLI_CMD_BENCH, VALUE(cli_read_shapes, cli_shapes, max),
        "upper bound of a size or shape: memory is allocated once (repeatable)")
 OPTION(OPEN, "open", "NAME", CLI_CMD_PLAN, TEXTS(open), "keep an input that has a default ('*': all) open (repeatable)")
-OPTION(RANDOM, "random", "SEED|NAME=A..B", RUNNING, WHOLE(cli_read_random),
+OPTION(RANDOM, "random", "SEED|NAME=A..B", FEEDING, WHOLE(cli_read_random),
        "fill inputs without --input: floats 0..1, indices in range (repeatable)")
-OPTION(RESIZE, "resize", "WxH|N", RUNNING, VALUE(cli_read_extent, cli_extent, image.resize),
+OPTION(RESIZE, "resize", "WxH|N", FEEDING, VALUE(cli_read_extent, cli_extent, image.resize),
        "picture: resize; N: length of the shorter side")
-OPTION(CROP, "crop", "WxH|N", RUNNING, VALUE(cli_read_extent, cli_extent, image.crop), "picture: then crop the center")
-OPTION(SCALE, "scale", "S", RUNNING, NUMBER(image.scale, 0),
+OPTION(CROP, "crop", "WxH|N", FEEDING, VALUE(cli_read_extent, cli_extent, image.crop), "picture: then crop the center")
+OPTION(SCALE, "scale", "S", FEEDING, NUMBER(image.scale, 0),
        "picture: multiply levels 0..255 by S (default 1/255; for uint8 inputs 1)")
-OPTION(MEAN, "mean", "R,G,B", RUNNING, VALUE(cli_read_channels, cli_channels, image.mean), "picture: then subtract")
-OPTION(STD, "std", "R,G,B", RUNNING, VALUE(cli_read_channels, cli_channels, image.std), "picture: then divide by")
-OPTION(LAYOUT, "layout", "nchw|nhwc", RUNNING, WORD(image.layout),
+OPTION(MEAN, "mean", "R,G,B", FEEDING, VALUE(cli_read_channels, cli_channels, image.mean), "picture: then subtract")
+OPTION(STD, "std", "R,G,B", FEEDING, VALUE(cli_read_channels, cli_channels, image.std), "picture: then divide by")
+OPTION(LAYOUT, "layout", "nchw|nhwc", FEEDING, WORD(image.layout),
        "picture: layout of the tensor (default: by its shape)")
-OPTION(BGR, "bgr", NULL, RUNNING, FLAG(image.bgr), "picture: channels in the order blue, green, red")
+OPTION(BGR, "bgr", NULL, FEEDING, FLAG(image.bgr), "picture: channels in the order blue, green, red")
 HEADING(MEASURING, "Measuring")
 OPTION(SECONDS, "seconds", "S", CLI_CMD_BENCH, NUMBER(seconds, 1e-9), "how long to measure (default 3)")
 OPTION(REPEAT, "repeat", "N", CLI_CMD_BENCH, INT32(repeat, 1), "runs to measure of each context, instead of --seconds")
@@ -79,26 +78,30 @@ OPTION(GITHUB, "github", NULL, CLI_CMD_PLAN, FLAG(github), "what --check finds, 
 OPTION(HTML, "html", "FILE", CLI_CMD_PLAN, TEXT(html), "write a page for a browser: the graph, reasons, copies, memory")
 OPTION(OPTIMIZED, "optimized", "OUT.onnx", CLI_CMD_PLAN, TEXT(optimized),
        "write the model folded, and fused into ONNX's own operators")
-OPTION(PROCESSOR, "target", "NAME", CLI_CMD_COMPILE, TEXT(processor),
+OPTION(PROCESSOR, "target", "NAME", FIRMWARE, TEXT(processor),
        "generic, cortex-m0plus m3 m4 m7 m23 m33 m55 m85 a53, riscv32, rv32imac")
 OPTION(INPUT_LAYOUT, "input-layout", "nhwc", CLI_CMD_COMPILE, TEXT(input_layout),
        "take inputs in this layout of the kernels, if they would be converted")
-OPTION(IO, "io", "integer|float", CLI_CMD_COMPILE, WORD(io),
+OPTION(IO, "io", "integer|float", FIRMWARE, WORD(io),
        "ports of an 8-bit model: integer (with scales in the header), float")
-OPTION(WEIGHTS, "weights", "c|bin", CLI_CMD_COMPILE, WORD(weights),
+OPTION(WEIGHTS, "weights", "c|bin", FIRMWARE, WORD(weights),
        "arrays of C (default), or bytes in NAME_weights.bin, given to the run")
-OPTION(UPDATE, "update", NULL, CLI_CMD_COMPILE, FLAG(update),
-       "all that training changes goes to the weights: those of another training fit")
-OPTION(ALIGN, "align", "N", CLI_CMD_COMPILE, INT32(align, 8),
+OPTION(UPDATE, "update", NULL, FIRMWARE, FLAG(update),
+       "put all that training changes into the weights: an update is new weights")
+OPTION(ALIGN, "align", "N", FIRMWARE, INT32(align, 8),
        "bytes that addresses of arena and weights are multiples of (default 8)")
-OPTION(ARENA, "arena", "fast=64K,slow=1M", CLI_CMD_COMPILE, VALUE(cli_read_arena, cli_arena, arena),
+OPTION(ARENA, "arena", "fast=64K,slow=1M", FIRMWARE, VALUE(cli_read_arena, cli_arena, arena),
        "values in two memories of these sizes, given to the run")
-OPTION(BANDS, "bands", NULL, CLI_CMD_COMPILE, FLAG(bands), "run layers in bands of rows where that takes less memory")
-OPTION(NAME, "name", "NAME", CLI_CMD_COMPILE, TEXT(name), "prefix of files and functions (default: the model's name)")
+OPTION(BANDS, "bands", NULL, FIRMWARE, FLAG(bands), "run layers in bands of rows where that takes less memory")
+OPTION(NAME, "name", "NAME", FIRMWARE, TEXT(name), "prefix of files and functions (default: the model's name)")
 OPTION(MAIN, "main", NULL, CLI_CMD_COMPILE, FLAG(main),
        "also write NAME_main.c and a Makefile: make -C DIR run ARGS=in0.raw")
 OPTION(PROJECT, "project", "KIND", CLI_CMD_COMPILE, TEXT(project),
        "also the files of cmake, zephyr, esp-idf, arduino, cmsis-pack, platformio")
+OPTION(SERIAL, "serial", NULL, CLI_CMD_COMPILE, FLAG(serial),
+       "also write NAME_serial.c, which runs it on a board for 'tinyort validate'")
+OPTION(PORT, "port", "PATH", CLI_CMD_VALIDATE, TEXT(port), "the serial port of the board: /dev/ttyACM0")
+OPTION(BAUD, "baud", "N", CLI_CMD_VALIDATE, INT32(baud, 1), "its rate in bits a second (default 115200)")
 OPTION(FORCE, "force", NULL, CLI_CMD_COMPILE, FLAG(force), "replace files that tinyort has not written, too")
 OPTION(FORMAT, "format", "npy|pb", CLI_CMD_RUN, WORD(format), "format of --save (default npy; pb can hold sequences)")
 OPTION(EXPECT, "expect", "finite|fp16", CLI_CMD_RUN, VALUE(cli_read_words, int32_t, expect),

@@ -98,7 +98,9 @@ typedef struct cli_options {
     bool stats, github;
     cli_texts dumps, from, to;
     const char *name, *processor, *input_layout, *project; /* of compile; NULL: not given */
-    bool main, bands, force, update;
+    bool main, bands, force, update, serial;
+    const char *port; /* of validate; NULL: not given */
+    int32_t baud;     /* 0: not given */
     const char *plan; /* path of a saved plan; NULL if the model is an operand */
     int32_t format;   /* CLI_NPY, CLI_PB; 0: not given, which means CLI_NPY */
     int32_t weights;  /* CLI_C, CLI_BIN; 0: not given, which means CLI_C */

@@ -109,9 +109,10 @@ def build_here(folder):
     return [folder / "program"]
 
 
-def build_board(target, folder):
+def build_board(target, folder, sources):
+    """The command that runs a program of these sources on a board, but for what the board begins with."""
     board = HERE.parent / "embed/board"
-    sources = [*folder.glob("net*.c"), HERE / "product.c", board / "semihost.c", board / "start.c", board / target.start]
+    sources = [*sources, board / "semihost.c", board / "start.c", board / target.start]
     words = [*target.flags, *boards.STRICT, "-O2", f"-DPRODUCT_VALUES={VALUES}", f"-I{folder}", f"-I{boards.ROOT}", *boards.link_options(target, folder)]
     libraries = ["-Wl,--start-group", *target.libraries, "-Wl,--end-group"]
     boards.succeed(target.compiler, target.compiler, *words, *sources, *libraries, "-o", folder / "program")
@@ -137,7 +138,7 @@ def check_sections(tally, what, target, folder):
 
 
 def build(target, folder):
-    return build_board(target, folder) if target else build_here(folder)
+    return build_board(target, folder, [*folder.glob("net*.c"), HERE / "product.c"]) if target else build_here(folder)
 
 
 def places(tally):

@@ -11,6 +11,7 @@ test-firmware: $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/bands.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/integers.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/products.py $(TINYORT)
+	@$(VENV)/bin/python tests/firmware/validate.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/trees.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/rows.py $(TINYORT)
 

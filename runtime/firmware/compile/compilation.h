@@ -136,6 +136,8 @@ void tort_compile_signature(const tort_compilation *c, FILE *file);
 tort_status tort_compile_header(tort_compilation *c, FILE *file);
 tort_status tort_compile_program(tort_compilation *c, FILE *file);
 tort_status tort_compile_makefile(tort_compilation *c, FILE *file);
+/* serial.c: prints a program that runs the model for a host at a serial line. */
+tort_status tort_compile_serial(tort_compilation *c, FILE *file);
 /* project.c: adds the files of a build system; kind NULL: none. */
 tort_status tort_compile_project(const tort_compilation *c, const char *kind, tort_compiled *out);
 

@@ -33,6 +33,8 @@ void tort_compiled_free(tort_compiled *compiled) {
     }
     free(compiled->float_nodes);
     free(compiled->slow_values);
+    free(compiled->ports);
+    free(compiled->step_names);
     *compiled = (tort_compiled){0};
 }
 
@@ -141,6 +143,28 @@ static tort_status name_slow(const tort_compilation *c, tort_compiled *out) {
     return fclose(file) ? tort_out_of_memory(c->error, 0) : TORT_OK;
 }
 
+/* Tells ports and steps. */
+static tort_status describe(const tort_compilation *c, tort_compiled *out) {
+    size_t length;
+    FILE *file = open_memstream(&out->step_names, &length);
+    out->inputs = c->plan->input_count;
+    out->outputs = c->plan->output_count;
+    out->step_count = c->step_count;
+    out->ports = calloc((size_t)(out->inputs + out->outputs) + 1, sizeof *out->ports);
+    for (int32_t i = 0; file && i < c->step_count; i++) fprintf(file, "%s\n", c->step_names[i]);
+    if (!file || fclose(file) || !out->ports) return tort_out_of_memory(c->error, 0);
+    for (int32_t i = 0; i < out->inputs + out->outputs; i++) {
+        const bool input = i < out->inputs;
+        const tort_slot slot = input ? tort_compile_input(c, i) : *tort_compile_output(c, i - out->inputs);
+        tort_compiled_port *port = &out->ports[i];
+        port->type = slot.type;
+        port->bytes = tort_compile_elements(&slot) * tort_type_bits(slot.type) / 8;
+        port->border =
+            tort_compile_scale(c, input ? &c->inputs[i] : &c->outputs[i - out->inputs], &port->scale, &port->zero);
+    }
+    return TORT_OK;
+}
+
 static tort_status compile_plan(tort_compilation *c, const tort_compile_options *options, tort_compiled *out) {
     if (c->update && c->plan->band_count)
         return tort_fail(c->error, TORT_E_USAGE, "--update: not with --bands, whose sizes stand in the code");
@@ -153,6 +177,8 @@ static tort_status compile_plan(tort_compilation *c, const tort_compile_options 
                           : add_file(c, out, "_weights.c", tort_compile_weights);
     if (!status && options->main) status = add_file(c, out, "_main.c", tort_compile_program);
     if (!status && options->main) status = add_file(c, out, "Makefile", tort_compile_makefile);
+    if (!status && options->serial) status = add_file(c, out, "_serial.c", tort_compile_serial);
+    if (!status) status = describe(c, out);
     if (!status) status = tort_compile_project(c, options->project, out);
     if (!status) status = tort_compile_floats(c, out, options->strict);
     if (!status) status = tort_compile_bounds(c);

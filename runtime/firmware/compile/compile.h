@@ -17,6 +17,7 @@ typedef struct tort_compile_options {
     uint64_t fast_bytes, slow_bytes;
     bool strict;         /* TORT_E_PLACEMENT names the steps that compute with floats, if there are some */
     bool main;           /* also a program that runs it on files, and its Makefile */
+    bool serial;         /* also a program that runs it for `tinyort validate`: serial.c */
     const char *project; /* also files of this build system, "cmake" (project.c); NULL */
 } tort_compile_options;
 
@@ -25,13 +26,22 @@ typedef struct tort_compiled_file {
     size_t length;
 } tort_compiled_file;
 
-enum { TORT_COMPILED_FILES = 8 };
+enum { TORT_COMPILED_FILES = 9 };
 
 /* Hashes that the header, the object and the file of weights carry, so that files of two compilations are told apart:
  * hashes.c. */
 typedef struct tort_compiled_hashes {
     uint64_t graph, code, weights;
 } tort_compiled_hashes;
+
+/* What callers give for an input, or take for an output. */
+typedef struct tort_compiled_port {
+    tort_type type;
+    int64_t bytes;
+    bool border; /* integers in place of the model's floats: float = scale * (integer - zero) */
+    float scale;
+    int32_t zero;
+} tort_compiled_port;
 
 typedef struct tort_compiled {
     tort_compiled_file files[TORT_COMPILED_FILES];
@@ -47,6 +57,9 @@ typedef struct tort_compiled {
      * tort_report.nodes. Owned. */
     int32_t *float_nodes, float_count;
     tort_compiled_hashes hashes;
+    tort_compiled_port *ports; /* inputs, then outputs; owned */
+    char *step_names;          /* a line each; owned */
+    int32_t step_count, inputs, outputs;
 } tort_compiled;
 
 /* Fills *out, which tort_compiled_free frees, even after an error. All shapes must be known. TORT_E_PLACEMENT names the
