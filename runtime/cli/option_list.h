@@ -97,9 +97,9 @@ OPTION(NAME, "name", "NAME", FIRMWARE, TEXT(name), "prefix of files and function
 OPTION(MAIN, "main", NULL, CLI_CMD_COMPILE, FLAG(main),
        "also write NAME_main.c and a Makefile: make -C DIR run ARGS=in0.raw")
 OPTION(PROJECT, "project", "KIND", CLI_CMD_COMPILE, TEXT(project),
-       "also the files of cmake, zephyr, esp-idf, arduino, cmsis-pack, platformio")
+       "also files of cmake, zephyr, esp-idf, arduino, cmsis-pack, platformio")
 OPTION(SERIAL, "serial", NULL, CLI_CMD_COMPILE, FLAG(serial),
-       "also write NAME_serial.c, which runs it on a board for 'tinyort validate'")
+       "also write NAME_serial.c: runs it on a board for 'tinyort validate'")
 OPTION(PORT, "port", "PATH", CLI_CMD_VALIDATE, TEXT(port), "the serial port of the board: /dev/ttyACM0")
 OPTION(BAUD, "baud", "N", CLI_CMD_VALIDATE, INT32(baud, 1), "its rate in bits a second (default 115200)")
 OPTION(FORCE, "force", NULL, CLI_CMD_COMPILE, FLAG(force), "replace files that tinyort has not written, too")
