@@ -4,6 +4,7 @@
 #include "net.h"
 #include "net_config.h"
 #include "tests/embed/board/host.h"
+#include "tests/embed/board/ticks.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -22,8 +23,8 @@ static unsigned char weights[NET_WEIGHTS_BYTES + NET_WEIGHTS_ALIGN] __attribute_
 static const char *const names[] = {NET_STEP_NAMES};
 
 static void print_number(int number) {
-    char text[] = "     \n";
-    for (int i = 4; i >= 0 && (number || i == 4); i--, number /= 10) text[i] = (char)('0' + number % 10);
+    char text[] = "         \n";
+    for (int i = 8; i >= 0 && (number || i == 8); i--, number /= 10) text[i] = (char)('0' + number % 10);
     host_print(text);
 }
 
@@ -41,14 +42,17 @@ static void check(int right, const char *what) {
 /* ---- hooks ------------------------------------------------------------------------------------------------------- */
 
 static int before, after, last_before, cancel_at;
+static uint32_t began, spent[NET_STEPS + 1]; /* instructions of each step */
 
 void product_before(int step) {
     before++;
     last_before = step;
+    began = ticks();
 }
 
 void product_after(int step) {
     after++;
+    spent[step] += INSTRUCTIONS_A_TICK * (ticks() - began);
     check(step == last_before, "a step ends that has not begun");
 }
 
@@ -230,6 +234,7 @@ static void check_ports(void) {}
 #endif
 
 int main(void) {
+    static uint32_t first_run[NET_STEPS + 1];
     const int missing =
         host_read("in0.raw", port.in, sizeof port.in) || host_read("out0.raw", port.expected, sizeof port.out);
     check(!missing, "files are missing");
@@ -237,12 +242,19 @@ int main(void) {
     check(!host_read("net_weights.bin", weights, NET_WEIGHTS_BYTES), "weights are missing");
 #endif
     poison(0);
+    ticks_begin();
     check(run() == NET_OK, "a run fails");
+    memcpy(first_run, spent, sizeof first_run);
     check_output("a run gives other outputs than --ep firmware");
     check_steps();
     check_errors();
     check_sections();
     check_ports();
+    for (int step = 1; step <= NET_STEPS; step++) {
+        host_print(names[step - 1]);
+        host_print(": instructions");
+        print_number((int)(first_run[step]));
+    }
     host_print("checks ");
     print_number(checks);
     return failures ? 1 : 0;

@@ -116,7 +116,7 @@ def build_board(target, folder, sources):
     words = [*target.flags, *boards.STRICT, "-O2", f"-DPRODUCT_VALUES={VALUES}", f"-I{folder}", f"-I{boards.ROOT}", *boards.link_options(target, folder)]
     libraries = ["-Wl,--start-group", *target.libraries, "-Wl,--end-group"]
     boards.succeed(target.compiler, target.compiler, *words, *sources, *libraries, "-o", folder / "program")
-    quiet = ["-nographic", "-monitor", "none", "-serial", "none", "-semihosting-config", "enable=on,target=native"]
+    quiet = ["-icount", "shift=0", "-nographic", "-monitor", "none", "-serial", "none", "-semihosting-config", "enable=on,target=native"]
     return [*target.emulator, *quiet, "-kernel", folder / "program"]
 
 
@@ -126,6 +126,9 @@ def try_product(tally, what, command, folder):
     checks = re.search(r"^checks +(\d+)$", told, re.M)
     tally.check(done.returncode == 0 and checks and "FAILED" not in told, f"{what}: {told[-800:]}")
     tally.passed += int(checks[1]) - 1 if checks and done.returncode == 0 else 0
+    if "-icount" in command:  # two convolutions of 26,000 and 69,000 multiply-adds, a sum, a mean, a product and what is between
+        steps = {name: int(count) for name, count in re.findall(r"^(\S+): instructions +(\d+)$", told, re.M)}
+        tally.check(len(steps) > 3 and 60000 < sum(steps.values()) < 1500000, f"{what}: instructions of steps are {steps}")
 
 
 def check_sections(tally, what, target, folder):
