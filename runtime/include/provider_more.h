@@ -274,6 +274,7 @@ typedef struct tort_emit {
     const char *packed;  /* "digits_p3": packed weights are the arrays digits_p3_0, digits_p3_1 ...; "NULL": none */
     const void *weights; /* the packed weights themselves; NULL: none */
     const struct tort_target *target; /* of the provider */
+    const char *processor;            /* "cortex-m4"; NULL: any */
     bool downwards;                   /* output 0 lies above input 0, see tort_overlap */
     bool banded; /* a band of rows, whose sizes are in the variable `band`, a tinyort_band. If any number of rows will
                   * do (tort_rows), the node's operands are one row, and the statement works on band.out_rows of it. */
@@ -288,6 +289,7 @@ typedef struct tort_emit {
     /* To fill: C sources of the functions that the statement calls, what others need first; static; NULL: no more. */
     const char *code[16];
     const char *defines[4]; /* to fill: lines of the preprocessor ahead of all code; static; NULL: no more */
+    uint32_t stack_bytes;   /* to fill: below the call of a run, in the deepest function; UINT32_MAX: not known */
     tort_error *error;
 } tort_emit;
 

@@ -52,7 +52,8 @@ typedef struct tort_compilation {
     int32_t first_array; /* of those that the step at hand lists */
     /* Offsets from fast_bytes on, if that is not 0, are in the second arena. Bounds: see bounds.c. */
     uint64_t weight_bytes, fast_bytes, arena_bytes, slow_bytes, bound_bytes, separate_bytes;
-    uint64_t slow_limit; /* of the options */
+    uint64_t slow_limit;  /* of the options */
+    uint32_t stack_bytes; /* of the deepest step; UINT32_MAX: not known */
     double multiply_adds;
     int32_t peak_step;                    /* the step that sets bound_bytes; -1: none */
     const char *code[TORT_COMPILE_CODES]; /* sources of functions, in the order in which they are printed */

@@ -187,6 +187,7 @@ static tort_status compile_plan(tort_compilation *c, const tort_compile_options 
     for (int32_t i = 0; i < c->plan->band_count; i++) out->banded += c->plan->bands[i].count;
     out->arena_bytes = c->arena_bytes;
     out->slow_bytes = c->slow_bytes;
+    out->stack_bytes = c->stack_bytes == UINT32_MAX ? 0 : c->stack_bytes;
     if (!status && c->slow_bytes) status = name_slow(c, out);
     out->bound_bytes = c->bound_bytes;
     out->separate_bytes = c->separate_bytes;

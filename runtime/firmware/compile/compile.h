@@ -47,6 +47,7 @@ typedef struct tort_compiled {
     tort_compiled_file files[TORT_COMPILED_FILES];
     int32_t file_count, calls;                      /* calls: statements of the run */
     int32_t banded;                                 /* of these, those that work in bands of rows */
+    uint32_t stack_bytes;                           /* of the deepest step; 0: not known for the target */
     uint64_t arena_bytes, slow_bytes, weight_bytes; /* slow_bytes: of a second arena */
     char *slow_values; /* names and bytes of what is in it: "conv1 (9216), ..."; owned; NULL */
     /* Lower bounds of the arena, layer by layer: with outputs over their inputs where kernels can, and without. */

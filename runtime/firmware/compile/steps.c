@@ -156,6 +156,7 @@ static tort_status finish_call(tort_compilation *c, const tort_step *step, const
                    sizeof emit->defines / sizeof *emit->defines))
         return tort_fail(c->error, TORT_E_INTERNAL, "more than %d sources of functions", TORT_COMPILE_CODES);
     print_indented(file, 8, emit->call);
+    if (emit->stack_bytes > c->stack_bytes) c->stack_bytes = emit->stack_bytes;
     c->calls++;
     return TORT_OK;
 }
@@ -212,6 +213,7 @@ static tort_status emit_kernel(tort_compilation *c, const tort_step *step, const
                         .packed = "NULL",
                         .weights = unit->packed,
                         .target = &c->session->chain[unit->provider].target,
+                        .processor = c->target,
                         .downwards = !step->bands && is_above(c, step),
                         .banded = step->bands != 0,
                         .error = c->error};
@@ -247,8 +249,13 @@ static tort_status emit_conversion(tort_compilation *c, const tort_step *step, c
     const tort_node_view node = {.inputs = &info, .outputs = &info, .input_count = 1, .output_count = 1};
     tort_emit *emit = emit_of(c);
     if (!emit) return tort_out_of_memory(c->error, sizeof *emit);
-    *emit = (tort_emit){
-        .node = &node, .inputs = texts, .outputs = texts + 1, .scratch = "NULL", .packed = "NULL", .error = c->error};
+    *emit = (tort_emit){.node = &node,
+                        .inputs = texts,
+                        .outputs = texts + 1,
+                        .scratch = "NULL",
+                        .packed = "NULL",
+                        .processor = c->target,
+                        .error = c->error};
     tort_compile_constants(c, emit);
     const char *name = c->lowered->graph.values[from->value].name;
     tort_status status = layout_of(c, step)->emit(emit, from->layout != 0);

@@ -1,0 +1,112 @@
+"""Stack that printed functions need, by gcc's own account: writes kernels/firmware/stack.inc, of which the header's NAME_STACK_BYTES is made.
+
+Usage: stack.py TINYORT MODELS WORK, from the root of the tree; MODELS is the folder that models.py has written. Models of all kernels are compiled for each
+target, with -O2 and -Os; each function that a step calls gets a frame of its own, so that its need does not depend on the model: its frame, and the deepest of
+those that it calls. A function that is called by address is taken for the deepest of its file; one of the library for what is measured below. test-embed holds
+the sum to the stack that boards use.
+"""
+
+import re
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "firmware"))
+import boards
+import families
+import products
+
+TABLE = Path("kernels/firmware/stack.inc")
+LIBRARY = {True: 64, False: 32}  # bytes of a function of libgcc or libm: without a unit of floats, with one
+ENTRY = re.compile(r"\b(tinyort_\w+)\((?:&|\(const )")
+
+
+def entries(code):
+    """The functions that steps call."""
+    return set(ENTRY.findall(code[code.index("_step(") :]))
+
+
+def apart(code, names):
+    """The code, in which these functions are not part of others."""
+    return re.sub(rf"^(\w+_CODE )(static (?:inline )?void ({'|'.join(names)})\()", r"\1__attribute__((noinline)) \2", code, flags=re.M)
+
+
+def graph(text):
+    """Frames and calls of a callgraph of gcc (-fcallgraph-info=su)."""
+    frames, calls = {}, {}
+    for title, label in re.findall(r'node: \{ title: "([^"]+)" label: "([^"]*)"', text):
+        size = re.search(r"(\d+) bytes \(", label)
+        frames[title] = int(size[1]) if size else None
+    for source, target in re.findall(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"', text):
+        calls.setdefault(source, set()).add(target)
+    return frames, calls
+
+
+def depths(text, library):
+    frames, calls = graph(text)
+
+    def depth(name, seen=()):
+        if frames.get(name) is None and name != "__indirect_call":
+            return library
+        if name == "__indirect_call":
+            return max((size for title, size in frames.items() if size and "net_" not in title), default=library) + library
+        return frames[name] + max((depth(other, (*seen, name)) for other in calls.get(name, ()) if other not in seen), default=0)
+
+    return {title.split(":")[-1].split(".")[0]: depth(title) for title, size in frames.items() if size is not None}
+
+
+def needs(tinyort, model, shapes, target, folder, *options):
+    """{function: bytes} of a model for a target."""
+    try:
+        boards.compile_model(tinyort, model, shapes, target, folder, "--name", "net", *options)
+    except (boards.Refusal, boards.Failure):
+        return {}
+    code = (folder / "net.c").read_text()
+    names = entries(code)
+    (folder / "apart.c").write_text(apart(code, names))
+    found = {}
+    for option in ("-O2", "-Os"):
+        words = [*target.flags, "-std=c99", "-ffp-contract=off", option, "-fcallgraph-info=su", f"-I{folder}", "-c", folder / "apart.c", "-o", folder / "apart.o"]
+        boards.succeed("gcc", target.compiler, *words)
+        own = depths((folder / "apart.ci").read_text(), LIBRARY[target.without_floats])
+        base = own["net_run"] - max((own[name] for name in names if name in own), default=0)
+        for name in names:
+            found[name] = max(found.get(name, 0), own.get(name, 0))
+        found["net_run"] = max(found.get("net_run", 0), base)
+    return found
+
+
+def all_models(folder, given):
+    for make in families.MODELS:
+        path = folder / f"{make.__name__}.onnx"
+        make(path)
+        yield path, {}
+    for kind in (np.int8, np.uint8):
+        yield products.Network(folder, f"bytes_{np.dtype(kind).name}", kind, 1).path, {}
+    for name in ("ds_cnn_int8", "ds_cnn_fp32", "lstm_fp32", "transformer_int8", "voice_activity_int8"):
+        yield given / f"{name}.onnx", {}
+
+
+def main():
+    tinyort, given, work = (Path(word).resolve() for word in sys.argv[1:4])
+    rows = {}
+    with tempfile.TemporaryDirectory(dir=work) as folder, ThreadPoolExecutor(2) as pool:
+        jobs = []
+        for model, shapes in all_models(Path(folder), given):
+            for target in boards.ALL:
+                jobs.append((target, pool.submit(needs, tinyort, model, shapes, target, Path(folder) / f"{model.stem}_{target.name}")))
+        for target, job in jobs:
+            for name, size in job.result().items():
+                rows.setdefault(name, {})
+                rows[name][target.name] = max(rows[name].get(target.name, 0), size)
+    names = [target.name for target in boards.ALL]
+    lines = [f'{{"{name}", {{{", ".join(str(row.get(target, 0)) for target in names)}}}}},' for name, row in sorted(rows.items())]
+    TABLE.write_text(f"/* stack.inc - made by tests/embed/stack.py: bytes of stack, for {', '.join(names)}. */\n" + "\n".join(lines) + "\n")
+    print(f"{TABLE}: {len(lines)} functions")
+
+
+if __name__ == "__main__":
+    main()
