@@ -1,4 +1,4 @@
-/* fft.h - the Fourier transform of n complex numbers in a pass for each factor of n: fours, then a two, then others.
+/* fft.h - the Fourier transform of n complex numbers in a pass for each factor of n: fours, then a two, then odd ones.
  *
  * Stockham's form of the fast transform (J. W. Cooley et al., "What is the Fast Fourier Transform?", Proc. IEEE 55,
  * 1967; C. Van Loan, "Computational Frameworks for the Fast Fourier Transform", 1992, section 1.7): a pass reads one
@@ -55,33 +55,54 @@ static void tinyort_fft_two(const float *x, float *y, int32_t m, int32_t s, cons
     }
 }
 
-/* A pass of any other factor, by the sum that defines a transform. */
-static void tinyort_fft_any(const float *x, float *y, int32_t factor, int32_t m, int32_t s, const float *waves,
-                            int32_t step) {
-    const int32_t all = factor * m * step; /* waves */
-    for (int32_t p = 0; p < m; p++) {
-        for (int32_t t = 0; t < factor; t++) {
-            for (int32_t q = 0; q < s; q++) {
-                float real = 0.0f, imaginary = 0.0f;
-                for (int32_t u = 0, at = p * t * step; u < factor; u++) {
-                    const float *from = x + 2 * (q + s * (p + m * u));
-                    float product[2];
-                    tinyort_fft_put(product, from[0], from[1], waves + 2 * at);
-                    real += product[0];
-                    imaginary += product[1];
-                    at += at < all - t * m * step ? t * m * step : t * m * step - all;
-                }
-                *y++ = real;
-                *y++ = imaginary;
-            }
+/* A group of an odd factor, its numbers `apart` floats apart. Numbers u and factor - u meet conjugate waves, so their
+ * sum is multiplied by the cosine and their difference by the sine, and outputs t and factor - t have these products in
+ * common: a quarter of those of the plain sum. Powers of wave `turn` are the factor's, those of `own` the group's. */
+static void tinyort_fft_group(const float *x, float *y, int32_t factor, int32_t apart, int32_t out, const float *waves,
+                              int32_t turn, int32_t own) {
+    const int32_t half = factor / 2;
+    float sum_re = x[0], sum_im = x[1];
+    for (int32_t t = 1; t <= half; t++) {
+        float even_re = x[0], even_im = x[1], odd_re = 0.0f, odd_im = 0.0f;
+        for (int32_t u = 1, at = t * turn; u <= half; u++) {
+            const float *a = x + u * apart, *b = x + (factor - u) * apart, *wave = waves + 2 * at;
+            const float c = (a[0] + b[0]) * wave[0], d = (a[1] + b[1]) * wave[0];
+            const float e = (a[0] - b[0]) * wave[1], f = (a[1] - b[1]) * wave[1];
+            even_re += c;
+            even_im += d;
+            odd_re += e;
+            odd_im += f;
+            at += at < (factor - t) * turn ? t * turn : (t - factor) * turn;
         }
+        tinyort_fft_put(y + t * out, even_re - odd_im, even_im + odd_re, waves + 2 * t * own);
+        tinyort_fft_put(y + (factor - t) * out, even_re + odd_im, even_im - odd_re, waves + 2 * (factor - t) * own);
+        sum_re += x[t * apart] + x[(factor - t) * apart];
+        sum_im += x[t * apart + 1] + x[(factor - t) * apart + 1];
+    }
+    y[0] = sum_re;
+    y[1] = sum_im;
+}
+
+static void tinyort_fft_odd(const float *x, float *y, int32_t factor, int32_t m, int32_t s, const float *waves,
+                            int32_t step) {
+    for (int32_t p = 0; p < m; p++) {
+        for (int32_t q = 0; q < s; q++) {
+            tinyort_fft_group(x, y, factor, 2 * m * s, 2 * s, waves, m * step, p * step);
+            x += 2;
+            y += 2;
+        }
+        y += 2 * s * (factor - 1);
     }
 }
 
+/* The next factor of n, which is not 1. */
 static int32_t tinyort_fft_factor(int32_t n) {
-    int32_t factor = n % 4 == 0 ? 4 : 2;
+    int32_t factor = 3;
+    if (n % 2 == 0) {
+        return n % 4 == 0 ? 4 : 2;
+    }
     while (n % factor != 0) {
-        factor = factor < n / factor ? factor + 1 : n;
+        factor = factor <= n / factor ? factor + 2 : n;
     }
     return factor;
 }
@@ -97,7 +118,7 @@ static const float *tinyort_fft(float *x, float *y, int32_t n, const float *wave
         } else if (factor == 2) {
             tinyort_fft_two(x, y, m, s, waves, s * step);
         } else {
-            tinyort_fft_any(x, y, factor, m, s, waves, s * step);
+            tinyort_fft_odd(x, y, factor, m, s, waves, s * step);
         }
         s *= factor;
         x = y;
