@@ -34,7 +34,7 @@ extern const tort_kernel tort_firmware_conv_bytes[], tort_firmware_dense_bytes[]
     tort_firmware_pool_bytes[], tort_firmware_concat_bytes[], tort_firmware_reduce_bytes[],
     tort_firmware_resize_bytes[], tort_firmware_norm_bytes[], tort_firmware_conv_transpose_bytes[],
     tort_firmware_integers[], tort_firmware_scales[], tort_firmware_sequences[], tort_firmware_fourier[],
-    tort_firmware_trees[], tort_firmware_feature_rows[];
+    tort_firmware_col2im[], tort_firmware_trees[], tort_firmware_feature_rows[];
 
 /* Accepts a node whose tensors are all float32. */
 tort_verdict tort_firmware_claim_float(const tort_target *target, const tort_node_view *node);

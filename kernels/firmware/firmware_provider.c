@@ -122,6 +122,7 @@ static const tort_kernel *const tables[] = {tort_firmware_conv_float,
                                             tort_firmware_scales,
                                             tort_firmware_sequences,
                                             tort_firmware_fourier,
+                                            tort_firmware_col2im,
                                             tort_firmware_trees,
                                             tort_firmware_feature_rows,
                                             NULL};

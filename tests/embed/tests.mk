@@ -23,6 +23,11 @@ test-embed: $(TINYORT) $(EMBED)/models/made setup-embed
 test-embed-depthwise: $(TINYORT) setup-embed
 	@CC='$(CC)' $(VENV)/bin/python tests/embed/depthwise.py $(TINYORT) $(EMBED)/depthwise
 
+.PHONY: test-embed-features
+## Tell what Fourier transforms, keyword spotters with their features and forests of trees take on an emulated Cortex-M4; results are those of the host.
+test-embed-features: $(TINYORT) setup-embed
+	@CC='$(CC)' $(VENV)/bin/python tests/embed/features.py $(TINYORT) $(EMBED)/features
+
 $(EMBED)/models/made: tests/embed/models.py
 	@$(VENV)/bin/python $< $(@D)
 	@touch $@

@@ -388,6 +388,13 @@ def spectra(path):
     return family(path, steps, [floats("real", [2, 7, 6, 1]), floats("complex", [2, 7, 5, 2]), floats("signal", [2, 12, 1]), floats("pairs", [1, 9, 2])], weights, opset=20)
 
 
+def blocks(path):
+    """Blocks that overlap in images of one to three axes: strides, dilations, padding, places outside the image."""
+    weights = [constant(name, value) for name, value in (("line", [13]), ("five", [5]), ("plane", [6, 7]), ("square", [3, 2]), ("cube", [2, 5, 4]), ("edges", [1, 2, 3]))]
+    steps = [("Col2Im", "frames,line,five", {"strides": [2]}), ("Col2Im", "a,plane,square", {"pads": [1, 2, 1, 0], "strides": [2, 3], "dilations": [2, 1]}), ("Col2Im", "b,cube,edges", {"pads": [0, 1, 0, 0, 0, 2]})]
+    return family(path, steps, [floats("frames", [1, 5, 5]), floats("a", [2, 18, 6]), floats("b", [1, 12, 40])], weights, opset=18)
+
+
 def alone(path):
     """A model without inputs."""
     return family(path, [("Relu", "w", {})], [], [weight(np.random.default_rng(16), "w", 3)])
@@ -450,4 +457,4 @@ def activations(path):
     return path
 
 
-MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, states, queries, sums, scales, sequences, spectra, alone, kinds, images, grids, activations)
+MODELS = (network, elements, products, ports, integers, line, windows, dense, moves, places, products_along, maps, pairs, reductions, losses, recurrent, states, queries, sums, scales, sequences, spectra, blocks, alone, kinds, images, grids, activations)

@@ -3,7 +3,7 @@ TESTS += test-firmware test-firmware-projects
 MODELS_VENV ?= build/venv-models
 
 .PHONY: test-firmware
-## Test `tinyort compile`: strict compilers, bits of --ep firmware, integers against double, bands, steps, scikit-learn, refusals.
+## Test `tinyort compile`: strict compilers, bits of --ep firmware, integers against double, bands, steps, scikit-learn, keyword spotters, refusals.
 test-firmware: $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/run.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/belonging.py $(TINYORT)
@@ -14,6 +14,7 @@ test-firmware: $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/validate.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/trees.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/rows.py $(TINYORT)
+	@$(VENV)/bin/python tests/firmware/keywords.py $(TINYORT)
 
 .PHONY: test-firmware-projects
 ## Build what `tinyort compile --project` writes by CMake, and hold the other kinds to what their build systems ask for.
