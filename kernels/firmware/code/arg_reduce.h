@@ -17,7 +17,9 @@ static void tinyort_arg_reduce(const tinyort_arg_reduce_shape *s, const float *x
             const float most = from[best * s->inner], value = from[i * s->inner];
             const int32_t equal = value == most || (value != value && most != most);
             const int32_t better = value != value || (most == most && (s->least ? value < most : value > most));
-            if (equal ? s->select_last : better) best = i;
+            if (equal ? s->select_last : better) {
+                best = i;
+            }
         }
         y[lane] = best;
     }

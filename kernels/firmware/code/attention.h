@@ -24,13 +24,18 @@ static int32_t tinyort_attention_at(const int32_t *steps, int32_t batch, int32_t
 /* Turns scores first .. last-1 into weights; all are 0 where nothing is seen. */
 static void tinyort_attention_weights(float *row, int32_t first, int32_t last) {
     float max = -INFINITY, sum = 0.0f;
-    for (int32_t j = first; j < last; j++)
-        if (row[j] > max || row[j] != row[j]) max = row[j];
+    for (int32_t j = first; j < last; j++) {
+        if (row[j] > max || row[j] != row[j]) {
+            max = row[j];
+        }
+    }
     for (int32_t j = first; j < last; j++) {
         row[j] = max == -INFINITY ? 0.0f : tinyort_exp_below(row[j] - max);
         sum += row[j];
     }
-    for (int32_t j = first; j < last && max != -INFINITY; j++) row[j] /= sum;
+    for (int32_t j = first; j < last && max != -INFINITY; j++) {
+        row[j] /= sum;
+    }
 }
 
 /* The scores of a key as products, and after the cap. */
@@ -41,8 +46,11 @@ static void tinyort_attention_score(const float *q, const float *k, int32_t coun
         const float product = q[c] * k[c];
         sum += product;
     }
-    stages[0] = stages[1] = sum * scale;
-    if (cap) stages[1] = softcap * cap(stages[0] / softcap);
+    stages[0] = sum * scale;
+    stages[1] = stages[0];
+    if (cap) {
+        stages[1] = softcap * cap(stages[0] / softcap);
+    }
 }
 
 static void tinyort_attention(const tinyort_attention_shape *s, const float *query, const float *key,
@@ -63,13 +71,21 @@ static void tinyort_attention(const tinyort_attention_shape *s, const float *que
                                     key + tinyort_attention_at(s->key, batch, own, j), s->key_size, cap, scale, softcap,
                                     stages);
             stages[2] = keep && j < s->end && !keep[masked + j * s->mask[3]] ? -INFINITY : stages[1];
-            if (bias && j < s->end) stages[2] += bias[masked + j * s->mask[3]];
-            if (j < first || j >= last) stages[2] -= INFINITY;
+            if (bias && j < s->end) {
+                stages[2] += bias[masked + j * s->mask[3]];
+            }
+            if (j < first || j >= last) {
+                stages[2] -= INFINITY;
+            }
             row[j] = stages[2];
-            if (scores && s->stage < 3) scores[j] = stages[s->stage];
+            if (scores && s->stage < 3) {
+                scores[j] = stages[s->stage];
+            }
         }
         tinyort_attention_weights(row, from, to);
-        for (int32_t c = 0; c < s->value_size; c++) sums[c] = 0.0f;
+        for (int32_t c = 0; c < s->value_size; c++) {
+            sums[c] = 0.0f;
+        }
         for (int32_t j = from; j < to; j++) {
             const float *v = value + tinyort_attention_at(s->value, batch, own, j);
             for (int32_t c = 0; row[j] != 0.0f && c < s->value_size; c++) {
@@ -77,8 +93,12 @@ static void tinyort_attention(const tinyort_attention_shape *s, const float *que
                 sums[c] += part;
             }
         }
-        for (int32_t j = 0; scores && s->stage == 3 && j < s->keys; j++) scores[j] = row[j];
-        if (scores) scores += s->keys;
+        for (int32_t j = 0; scores && s->stage == 3 && j < s->keys; j++) {
+            scores[j] = row[j];
+        }
+        if (scores) {
+            scores += s->keys;
+        }
     }
 }
 

@@ -14,7 +14,9 @@ typedef struct tinyort_causal_conv_shape {
 static float tinyort_position(const tinyort_causal_conv_shape *s, const float *x, const float *past, int32_t row,
                               int32_t at) {
     const int32_t kept = s->kernel - 1;
-    if (at >= 0) return x[row * s->length + at];
+    if (at >= 0) {
+        return x[row * s->length + at];
+    }
     return past ? past[row * kept + kept + at] : 0.0f;
 }
 
@@ -31,8 +33,9 @@ static void tinyort_causal_conv(const tinyort_causal_conv_shape *s, const float 
             }
             y[row * s->length + t] = sum;
         }
-        for (int32_t k = 0; present && k < kept; k++)
+        for (int32_t k = 0; present && k < kept; k++) {
             present[row * kept + k] = tinyort_position(s, x, past, row, s->length - kept + k);
+        }
     }
 }
 

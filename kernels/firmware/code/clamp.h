@@ -9,7 +9,9 @@
 #include <string.h>
 
 static float tinyort_clamp(float x, float low, float high) {
-    if (x < low) x = low;
+    if (x < low) {
+        x = low;
+    }
     return x > high ? high : x;
 }
 

@@ -21,21 +21,25 @@ static void tinyort_conv_bytes(const tinyort_conv_bytes_shape *s, const void *x,
             (int8_t *)y + (batch * pixels * s->groups + group) * filters + (s->downwards ? pixels - 1 : 0) * apart;
         const void *ready[2];
         int32_t waiting = 0, h = first_h;
-        for (int32_t i = 0; i < s->window.at.out_h; i++, h += way) {
+        for (int32_t i = 0; i < s->window.at.out_h; i++) {
             int32_t v = first_v;
-            for (int32_t k = 0; k < s->window.at.out_w; k++, v += way) {
+            for (int32_t k = 0; k < s->window.at.out_w; k++) {
                 ready[waiting] = tinyort_column(s, from, h, v, room, waiting);
                 waiting++;
-                if (waiting < 2) continue;
-                tinyort_rows(&s->rows, ready[0], ready[1], w + first * s->rows.depth, bias + first, factors + first, to,
-                             to + way * apart);
-                to += 2 * way * apart;
-                waiting = 0;
+                if (waiting == 2) {
+                    tinyort_rows(&s->rows, ready[0], ready[1], w + first * s->rows.depth, bias + first, factors + first,
+                                 to, to + way * apart);
+                    to += 2 * way * apart;
+                    waiting = 0;
+                }
+                v += way;
             }
+            h += way;
         }
-        if (waiting)
+        if (waiting) {
             tinyort_rows(&s->rows, ready[0], ready[0], w + first * s->rows.depth, bias + first, factors + first, to,
                          to);
+        }
     }
 }
 

@@ -29,7 +29,9 @@ static void tinyort_conv_integer(const tinyort_conv_integer_shape *s, const void
         for (int32_t i = 0; i < depth * plane; i++) {
             const int32_t h = row + i % plane / f->kernel_w * f->dilation_h;
             const int32_t v = column + i % f->kernel_w * f->dilation_w;
-            if (h < 0 || h >= f->height || v < 0 || v >= f->width) continue;
+            if (h < 0 || h >= f->height || v < 0 || v >= f->width) {
+                continue;
+            }
             sum += (uint32_t)(((int8_t)(image[(i / plane * f->height + h) * f->width + v] ^ s->x_flip) - left) *
                               ((int8_t)(weights[m * depth * plane + i] ^ s->w_flip) - right));
         }

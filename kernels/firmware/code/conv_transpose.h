@@ -24,8 +24,12 @@ static void tinyort_conv_transpose(const tinyort_conv_transpose_shape *s, const 
             for (int32_t k = 0; k < window; k++) {
                 const int32_t h = at / s->window.out_w + s->window.top - k / s->window.kernel_w * s->window.dilation_h;
                 const int32_t v = at % s->window.out_w + s->window.left - k % s->window.kernel_w * s->window.dilation_w;
-                if (h < 0 || v < 0 || h % s->window.stride_h || v % s->window.stride_w) continue;
-                if (h / s->window.stride_h >= s->window.height || v / s->window.stride_w >= s->window.width) continue;
+                if (h < 0 || v < 0 || h % s->window.stride_h || v % s->window.stride_w) {
+                    continue;
+                }
+                if (h / s->window.stride_h >= s->window.height || v / s->window.stride_w >= s->window.width) {
+                    continue;
+                }
                 const float *from = image + h / s->window.stride_h * s->window.width + v / s->window.stride_w;
                 for (int32_t c = 0; c < depth; c++) {
                     const float product = from[c * plane] * taps[c * filters * window + k];

@@ -23,15 +23,20 @@ static void tinyort_phase_bytes(const tinyort_conv_bytes_shape *s, const int8_t 
     int8_t *places[2];
     const void *ready[2];
     int32_t waiting = 0;
-    for (int32_t h = 0; h < s->window.at.out_h; h++)
+    for (int32_t h = 0; h < s->window.at.out_h; h++) {
         for (int32_t v = 0; v < s->window.at.out_w; v++) {
             ready[waiting] = tinyort_column(s, x, h, v, room, waiting);
             places[waiting++] = y + h * line + v * pixel;
-            if (waiting < 2) continue;
+            if (waiting < 2) {
+                continue;
+            }
             tinyort_rows(&s->rows, ready[0], ready[1], w, bias, factors, places[0], places[1]);
             waiting = 0;
         }
-    if (waiting) tinyort_rows(&s->rows, ready[0], ready[0], w, bias, factors, places[0], places[0]);
+    }
+    if (waiting) {
+        tinyort_rows(&s->rows, ready[0], ready[0], w, bias, factors, places[0], places[0]);
+    }
 }
 
 static void tinyort_conv_transpose_bytes(const tinyort_conv_transpose_bytes_shape *s, const void *x, const int8_t *w,

@@ -17,7 +17,9 @@ static void tinyort_dense_row(const tinyort_bytes_shape *s, const int8_t *x, con
     uint32_t *wide = (uint32_t *)room;
     for (int32_t k = 0; k < length; k += 4) {
         int8_t last[4] = {0};
-        for (int32_t i = 0; k + 4 > length && i < length - k; i++) last[i] = x[k + i];
+        for (int32_t i = 0; k + 4 > length && i < length - k; i++) {
+            last[i] = x[k + i];
+        }
         const uint32_t word = tinyort_flipped(tinyort_word(k + 4 > length ? last : x + k), flip);
         *wide++ = tinyort_even(word);
         *wide++ = tinyort_odd(word);
@@ -30,11 +32,19 @@ static void tinyort_dense_row(const tinyort_bytes_shape *s, const int8_t *x, con
             TINYORT_ONE_BY_FOUR(w, p, y0, y1, y2, y3);
             TINYORT_ONE_BY_FOUR(w, p, y0, y1, y2, y3);
         }
-        while (w < end) TINYORT_ONE_BY_FOUR(w, p, y0, y1, y2, y3);
+        while (w < end) {
+            TINYORT_ONE_BY_FOUR(w, p, y0, y1, y2, y3);
+        }
         y[m] = tinyort_requantize(&own, y0, factors[m]);
-        if (m + 1 < own.filters) y[m + 1] = tinyort_requantize(&own, y1, factors[m + 1]);
-        if (m + 2 < own.filters) y[m + 2] = tinyort_requantize(&own, y2, factors[m + 2]);
-        if (m + 3 < own.filters) y[m + 3] = tinyort_requantize(&own, y3, factors[m + 3]);
+        if (m + 1 < own.filters) {
+            y[m + 1] = tinyort_requantize(&own, y1, factors[m + 1]);
+        }
+        if (m + 2 < own.filters) {
+            y[m + 2] = tinyort_requantize(&own, y2, factors[m + 2]);
+        }
+        if (m + 3 < own.filters) {
+            y[m + 3] = tinyort_requantize(&own, y3, factors[m + 3]);
+        }
     }
 }
 

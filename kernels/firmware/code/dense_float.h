@@ -11,7 +11,7 @@ static void tinyort_dense_float(const tinyort_dense_float_shape *s, const float 
                                 const float *z, float *y, float alpha, float beta, float low, float high) {
     static const float zeros[8] = {0.0f};
     float sums[8];
-    for (int32_t i = 0; i < s->rows; i++, x += s->row)
+    for (int32_t i = 0; i < s->rows; i++) {
         for (int32_t j = 0; j < s->filters; j += 8) {
             const float *four = w + j * s->depth; /* with the next four; with itself where there are no more */
             const int32_t left = s->filters - j, count = left < 8 ? left : 8, at = i * s->filters + j;
@@ -27,6 +27,8 @@ static void tinyort_dense_float(const tinyort_dense_float_shape *s, const float 
                 y[at + n] = tinyort_clamp(z ? sum + z[at + n] : sum, low, high);
             }
         }
+        x += s->row;
+    }
 }
 
 #endif

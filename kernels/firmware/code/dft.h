@@ -51,7 +51,9 @@ static void tinyort_dft(const tinyort_dft_shape *s, const float *x, const float 
             }
             float *to = y + (group * s->out_length * s->inner + q * s->inner + own) * s->out_parts;
             to[0] = real / divisor;
-            if (s->out_parts > 1) to[1] = imaginary / divisor;
+            if (s->out_parts > 1) {
+                to[1] = imaginary / divisor;
+            }
         }
     }
 }

@@ -18,8 +18,9 @@ static void tinyort_fill(const tinyort_fill_shape *s, void *y) {
                        : s->element_bytes == 2 ? (const void *)&two
                        : s->element_bytes == 4 ? &s->low
                                                : (const void *)&eight;
-    for (int32_t i = 0; i < s->count; i++)
+    for (int32_t i = 0; i < s->count; i++) {
         memcpy((unsigned char *)y + (s->first + i * (s->gap + 1)) * s->element_bytes, from, (size_t)s->element_bytes);
+    }
 }
 
 #endif

@@ -16,7 +16,9 @@
 /* e^x - 1, within 5 ulp: without cancellation near 0. */
 static float tinyort_expm1(float x) {
     static const float c[] = {0.001394121425f, 0.008363235074f, 0.04166637413f, 0.166665766464f, 0.500000002709f};
-    if (!(fabsf(x) < 0.3466f)) return tinyort_exp(x) - 1.0f;
+    if (!(fabsf(x) < 0.3466f)) {
+        return tinyort_exp(x) - 1.0f;
+    }
     float result = tinyort_polynomial(x, c, 5) * x;
     result *= x;
     return result + x;
@@ -122,7 +124,9 @@ static float tinyort_ceil(float x) {
 
 /* To the nearest whole number, to the even one of two: from 2^23 on all numbers are whole. */
 static float tinyort_round(float x) {
-    if (!(fabsf(x) < 8388608.0f)) return x;
+    if (!(fabsf(x) < 8388608.0f)) {
+        return x;
+    }
     const float down = floorf(x), rest = x - down;
     const int32_t up = rest > 0.5f || (rest == 0.5f && (int32_t)down % 2 != 0);
     return copysignf(up ? down + 1.0f : down, x);
@@ -135,33 +139,29 @@ static float tinyort_sign(float x) {
 /* The sine of x + quarters * pi / 2, within 1 ulp for |x| up to 100000; further away by the error of the remainder, and
  * NaN from 2^30 on. */
 static float tinyort_wave(float x, int32_t quarters) {
-    if (!(fabsf(x) < 1073741824.0f)) return NAN;
+    if (!(fabsf(x) < 1073741824.0f)) {
+        return NAN;
+    }
     const double wide = (double)x, turns = wide * 0.63661977236758138;
     const double n = floor(turns + 0.5);
     const double high = n * 1.5707963267341256, low = n * 6.0771005065061922e-11;
     const double r = (wide - high) - low, z = r * r;
     const int32_t quadrant = (int32_t)((int64_t)n & 3) + quarters;
-    static const double sine[] = {1.6059043836821613e-10,
-                                  -2.505210838544172e-8,
-                                  2.7557319223985893e-6,
-                                  -1.9841269841269841e-4,
-                                  8.3333333333333332e-3,
-                                  -0.16666666666666666,
-                                  1.0};
-    static const double cosine[] = {2.08767569878681e-9,
-                                    -2.7557319223985888e-7,
-                                    2.4801587301587302e-5,
-                                    -1.3888888888888889e-3,
-                                    4.1666666666666664e-2,
-                                    -0.5,
-                                    1.0};
+    static const double sine[] = {1.6059043836821613e-10, -2.505210838544172e-8, 2.7557319223985893e-6,
+                                  -1.9841269841269841e-4, 8.3333333333333332e-3, -0.16666666666666666,
+                                  1.0000000000000000};
+    static const double cosine[] = {2.08767569878681e-9,    -2.7557319223985888e-7, 2.4801587301587302e-5,
+                                    -1.3888888888888889e-3, 4.1666666666666664e-2,  -0.50000000000000000,
+                                    1.0000000000000000};
     const double *c = quadrant & 1 ? cosine : sine;
     double sum = c[0];
     for (int32_t i = 1; i < 7; i++) {
         const double product = sum * z;
         sum = product + c[i];
     }
-    if (!(quadrant & 1)) sum *= r;
+    if (!(quadrant & 1)) {
+        sum *= r;
+    }
     return (float)(quadrant & 2 ? -sum : sum);
 }
 
@@ -179,8 +179,12 @@ static float tinyort_tan(float x) {
 
 /* The logarithm, wide: x = 2^n m, log m = 2 (s + s^3 / 3 + ...) with s = (m - 1) / (m + 1). x is not subnormal. */
 static double tinyort_wide_log(double x) {
-    if (!(x > 0.0)) return x == 0.0 ? -INFINITY : NAN;
-    if (x == INFINITY) return x;
+    if (!(x > 0.0)) {
+        return x == 0.0 ? -INFINITY : NAN;
+    }
+    if (x == INFINITY) {
+        return x;
+    }
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
     bits += 0x3ff0000000000000u - 0x3fe6a09e667f3bcdu;
@@ -201,8 +205,12 @@ static double tinyort_wide_log(double x) {
 
 /* e^x, wide; INFINITY and 0 where a float is. */
 static double tinyort_wide_exp(double x) {
-    if (!(x < 104.0)) return x != x ? x : INFINITY;
-    if (x < -104.0) return 0.0;
+    if (!(x < 104.0)) {
+        return x != x ? x : INFINITY;
+    }
+    if (x < -104.0) {
+        return 0.0;
+    }
     const double turns = x * 1.4426950408889634;
     const double n = floor(turns + 0.5), whole = n * 0.69314718055994531;
     const double r = x - whole;
@@ -211,8 +219,12 @@ static double tinyort_wide_exp(double x) {
         const double product = sum * r / k;
         sum = product + 1.0;
     }
-    for (int32_t i = (int32_t)n; i > 0; i--) sum *= 2.0;
-    for (int32_t i = (int32_t)n; i < 0; i++) sum *= 0.5;
+    for (int32_t i = (int32_t)n; i > 0; i--) {
+        sum *= 2.0;
+    }
+    for (int32_t i = (int32_t)n; i < 0; i++) {
+        sum *= 0.5;
+    }
     return sum;
 }
 
@@ -226,8 +238,8 @@ static double tinyort_wide_atan(double x) {
         sum = 1.0 / k - product;
     }
     sum *= s;
-    if (s != y) sum += 0.78539816339744831;
-    return x > 1.0 ? 1.5707963267948966 - sum : sum;
+    const double angle = s != y ? sum + 0.78539816339744831 : sum;
+    return x > 1.0 ? 1.5707963267948966 - angle : angle;
 }
 
 /* The next eight are within 1 ulp. Near 0 the wide difference has too few bits, and x is the result. */
@@ -267,7 +279,9 @@ static float tinyort_asin(float x) {
 
 static float tinyort_acos(float x) {
     const double size = fabs((double)x), square = size * size;
-    if (!(size <= 1.0)) return NAN;
+    if (!(size <= 1.0)) {
+        return NAN;
+    }
     const double angle = tinyort_wide_atan(size / sqrt(1.0 - square));
     return (float)(1.5707963267948966 - (x < 0.0f ? -angle : angle));
 }
@@ -371,7 +385,9 @@ static float tinyort_fmod(float a, float b) {
 /* The remainder with the sign of b. */
 static float tinyort_mod(float a, float b) {
     const float rest = fmodf(a, b);
-    if (rest == 0.0f) return copysignf(0.0f, b);
+    if (rest == 0.0f) {
+        return copysignf(0.0f, b);
+    }
     return (rest < 0.0f) != (b < 0.0f) ? rest + b : rest;
 }
 
@@ -432,23 +448,28 @@ static float tinyort_root(float x) {
 /* a^b as IEEE 754 has it, within 1 ulp; within 1.5 for 3. A constant b of 2, 3, 0.5 or -1 has a function of its own, of
  * the same bits. */
 static float tinyort_pow(float a, float b) {
-    if (b == 0.0f || a == 1.0f) return 1.0f;
-    if (a != a || b != b) return a + b;
+    if (b == 0.0f || a == 1.0f) {
+        return 1.0f;
+    }
+    if (a != a || b != b) {
+        return a + b;
+    }
     const float size = fabsf(a), half = b * 0.5f;
     const int32_t whole = floorf(b) == b, odd = whole && fabsf(b) < 16777216.0f && floorf(half) != half;
     float result;
-    if (b == INFINITY || b == -INFINITY)
+    if (b == INFINITY || b == -INFINITY) {
         result = size == 1.0f ? 1.0f : (size > 1.0f) == (b > 0.0f) ? INFINITY : 0.0f;
-    else if (size == 0.0f || size == INFINITY)
+    } else if (size == 0.0f || size == INFINITY) {
         result = (size == 0.0f) == (b > 0.0f) ? 0.0f : INFINITY;
-    else if (a < 0.0f && !whole)
+    } else if (a < 0.0f && !whole) {
         return NAN;
-    else if (b == 2.0f || b == 3.0f)
+    } else if (b == 2.0f || b == 3.0f) {
         result = b == 2.0f ? size * size : size * size * size;
-    else if (b == 0.5f || b == -1.0f)
+    } else if (b == 0.5f || b == -1.0f) {
         result = b == 0.5f ? sqrtf(size) : 1.0f / size;
-    else
+    } else {
         result = (float)tinyort_wide_exp(tinyort_wide_log((double)size) * (double)b);
+    }
     return odd ? copysignf(result, a) : result;
 }
 
@@ -549,9 +570,15 @@ static int64_t tinyort_whole_shift_right(int64_t a, int64_t b) {
 /* Modulo 2^64; of a negative power the part before the point. */
 static int64_t tinyort_whole_pow(int64_t a, int64_t b) {
     uint64_t result = 1, square = (uint64_t)a;
-    if (b < 0) return a == 1 || a == -1 ? (b % 2 ? a : 1) : 0;
-    for (; b; b /= 2, square *= square)
-        if (b % 2) result *= square;
+    if (b < 0) {
+        return a == 1 || a == -1 ? (b % 2 ? a : 1) : 0;
+    }
+    for (; b; b /= 2) {
+        if (b % 2) {
+            result *= square;
+        }
+        square *= square;
+    }
     return (int64_t)result;
 }
 

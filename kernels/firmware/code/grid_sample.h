@@ -12,10 +12,10 @@ typedef struct tinyort_grid_sample_shape {
 
 static void tinyort_grid_sample(const tinyort_grid_sample_shape *s, const float *x, const float *grid, float *y) {
     const int32_t taps = 1 << s->grid.mode;
-    for (int32_t item = 0; item < s->batch * s->points; item++, grid += s->spatial) {
+    for (int32_t item = 0; item < s->batch * s->points; item++) {
         int32_t offsets[64] = {0}, count = 1, elements = 1;
         float factors[64] = {1.0f};
-        for (int32_t axis = 0; axis < s->spatial; axis++, count *= taps) {
+        for (int32_t axis = 0; axis < s->spatial; axis++) {
             int32_t indices[4];
             float weights[4];
             tinyort_grid_taps(&s->grid, grid[s->spatial - 1 - axis], s->sizes[axis], indices, weights);
@@ -29,6 +29,7 @@ static void tinyort_grid_sample(const tinyort_grid_sample_shape *s, const float 
                 }
             }
             elements *= s->sizes[axis];
+            count *= taps;
         }
         for (int32_t c = 0; c < s->channels; c++) {
             const int32_t plane = item / s->points * s->channels + c;
@@ -39,6 +40,7 @@ static void tinyort_grid_sample(const tinyort_grid_sample_shape *s, const float 
             }
             y[plane * s->points + item % s->points] = sum;
         }
+        grid += s->spatial;
     }
 }
 

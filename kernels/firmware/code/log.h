@@ -12,8 +12,12 @@ static float tinyort_log(float x) {
     static const float c[] = {-0.078595458674f, 0.12881622396f,   -0.131287676328f,
                               0.141811961135f,  -0.166245531444f, 0.200022860841f,
                               -0.25000810428f,  0.333333167275f,  -0.5f};
-    if (!(x > 0.0f)) return x == 0.0f ? -INFINITY : NAN;
-    if (x == INFINITY) return x;
+    if (!(x > 0.0f)) {
+        return x == 0.0f ? -INFINITY : NAN;
+    }
+    if (x == INFINITY) {
+        return x;
+    }
     const int32_t subnormal = x < 1.17549435e-38f;
     const float scaled = subnormal ? x * 8388608.0f : x;
     uint32_t bits;

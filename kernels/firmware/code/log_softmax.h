@@ -14,11 +14,18 @@ static void tinyort_log_softmax(const tinyort_log_softmax_shape *s, const float 
         const int32_t first = lane / s->inner * s->inner * s->length + lane % s->inner;
         const int32_t end = first + s->length * s->inner;
         float max = x[first], sum = 0.0f;
-        for (int32_t i = first; i < end; i += s->inner)
-            if (x[i] > max) max = x[i];
-        for (int32_t i = first; i < end; i += s->inner) sum += tinyort_exp_below(x[i] - max);
+        for (int32_t i = first; i < end; i += s->inner) {
+            if (x[i] > max) {
+                max = x[i];
+            }
+        }
+        for (int32_t i = first; i < end; i += s->inner) {
+            sum += tinyort_exp_below(x[i] - max);
+        }
         const float log = tinyort_log(sum);
-        for (int32_t i = first; i < end; i += s->inner) y[i] = (x[i] - max) - log;
+        for (int32_t i = first; i < end; i += s->inner) {
+            y[i] = (x[i] - max) - log;
+        }
     }
 }
 

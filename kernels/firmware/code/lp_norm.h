@@ -19,8 +19,12 @@ static void tinyort_lp_norm(const tinyort_lp_norm_shape *s, const float *x, floa
             const float term = s->squares ? x[i] * x[i] : fabsf(x[i]);
             norm += term;
         }
-        if (s->squares) norm = sqrtf(norm);
-        for (int32_t i = first; i < end; i += s->inner) y[i] = norm == 0.0f ? x[i] : x[i] / norm;
+        if (s->squares) {
+            norm = sqrtf(norm);
+        }
+        for (int32_t i = first; i < end; i += s->inner) {
+            y[i] = norm == 0.0f ? x[i] : x[i] / norm;
+        }
     }
 }
 

@@ -16,7 +16,9 @@ static inline void tinyort_lstm(const tinyort_recurrent_shape *s, const tinyort_
         forget[i] += to_forget;
     }
     tinyort_activate(hidden, in, f, cell->clip);
-    if (!s->input_forget) tinyort_activate(hidden, forget, f, cell->clip);
+    if (!s->input_forget) {
+        tinyort_activate(hidden, forget, f, cell->clip);
+    }
     tinyort_activate(hidden, fresh, g, cell->clip);
     for (int32_t i = 0; i < hidden; i++) {
         const float kept = (s->input_forget ? 1.0f - in[i] : forget[i]) * c[i], added = in[i] * fresh[i];
@@ -27,7 +29,9 @@ static inline void tinyort_lstm(const tinyort_recurrent_shape *s, const tinyort_
         out[i] += to_out;
     }
     tinyort_activate(hidden, out, f, cell->clip);
-    for (int32_t i = 0; i < hidden; i++) cell->h[i] = out[i] * k(c[i]);
+    for (int32_t i = 0; i < hidden; i++) {
+        cell->h[i] = out[i] * k(c[i]);
+    }
 }
 
 #endif

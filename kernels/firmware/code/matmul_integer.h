@@ -23,9 +23,10 @@ static void tinyort_matmul_integer(const tinyort_matmul_integer_shape *s, const 
         for (int32_t j = 0; j < s->n; j++) {
             const int32_t right = bs ? (int8_t)(bs[j * s->b_zero] ^ s->b_flip) : (int8_t)s->b_flip;
             uint32_t sum = 0;
-            for (int32_t k = 0; k < s->k; k++)
+            for (int32_t k = 0; k < s->k; k++) {
                 sum += (uint32_t)(((int8_t)(from[k * s->a_column] ^ s->a_flip) - left) *
                                   ((int8_t)(filters[k * s->b_row + j * s->b_column] ^ s->b_flip) - right));
+            }
             *y++ = (int32_t)sum;
         }
     }

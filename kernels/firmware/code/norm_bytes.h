@@ -18,11 +18,17 @@ typedef struct tinyort_norm_bytes_shape {
 static int64_t tinyort_inverse_root(uint64_t x, int32_t *shift) {
     uint64_t root = 0;
     *shift = 0;
-    if (!x) return 0;
-    for (; x < (uint64_t)1 << 60; x <<= 2) ++*shift;
+    if (!x) {
+        return 0;
+    }
+    for (; x < (uint64_t)1 << 60; x <<= 2) {
+        ++*shift;
+    }
     for (int32_t bit = 30; bit >= 0; bit--) {
         const uint64_t next = root | (uint64_t)1 << bit;
-        if (next * next <= x) root = next;
+        if (next * next <= x) {
+            root = next;
+        }
     }
     return (int64_t)(((uint64_t)1 << 61) / root);
 }
@@ -32,7 +38,7 @@ static void tinyort_norm_bytes(const tinyort_norm_bytes_shape *s, const void *x,
     const int8_t *from = (const int8_t *)x;
     int8_t *to = (int8_t *)y;
     const uint64_t epsilon = (uint64_t)(uint32_t)s->epsilon_high << 32 | (uint32_t)s->epsilon_low;
-    for (int32_t row = 0; row < s->rows; row++, from += s->size, to += s->size) {
+    for (int32_t row = 0; row < s->rows; row++) {
         int32_t sum = 0, squares = 0, shift;
         for (int32_t i = 0; i < s->size; i++) {
             const int32_t value = (int8_t)(from[i] ^ s->x_flip);
@@ -48,6 +54,8 @@ static void tinyort_norm_bytes(const tinyort_norm_bytes_shape *s, const void *x,
             const int64_t normal = (away * inverse + ((int64_t)1 << (down - 1))) >> down; /* in 2^-22 */
             to[i] = tinyort_whole(normal * scales[k] + (int64_t)biases[k] * ((int64_t)1 << 22), 42, s->zero, s->flip);
         }
+        from += s->size;
+        to += s->size;
     }
 }
 

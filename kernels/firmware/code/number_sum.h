@@ -11,7 +11,9 @@ static tinyort_number tinyort_number_sum(tinyort_number a, tinyort_number b) {
         a = b;
         b = other;
     }
-    if (!b.m) return a;
+    if (!b.m) {
+        return a;
+    }
     const int32_t apart = a.e - b.e, up = apart < 38 ? apart : 38;
     a.m *= (int64_t)1 << up;
     a.e -= up;

@@ -26,7 +26,9 @@ static void tinyort_fix_factors(tinyort_pair_factors *f, float f0, float f1, flo
             reach += (i < 2 ? 255 : 1) * (fixed < 0 ? -fixed : fixed);
             f->fixed[i] = (int32_t)fixed;
         }
-        if (reach < 0x40000000) return;
+        if (reach < 0x40000000) {
+            return;
+        }
     }
     f->bits = 0;
 }
@@ -36,7 +38,9 @@ static int32_t tinyort_sum_of_two(const tinyort_pair_factors *f, int32_t p, int3
     if (f->bits) {
         const int32_t sum = p * f->fixed[0] + (q * f->fixed[1] + f->fixed[2]), half = 1 << (f->bits - 1);
         const int32_t fraction = (sum & (2 * half - 1)) - half;
-        if (fraction > NEAR || fraction < -NEAR) return (sum + half) >> f->bits;
+        if (fraction > NEAR || fraction < -NEAR) {
+            return (sum + half) >> f->bits;
+        }
     }
     tinyort_number a = {p, 0}, b = {q, 0};
     a = tinyort_number_product(a, f->exact[0]);
@@ -65,15 +69,22 @@ static void tinyort_pair_bytes(const tinyort_pair_bytes_shape *s, const void *a,
     tinyort_pair_factors f;
     int8_t *to = (int8_t *)y;
     tinyort_fix_factors(&f, f0, f1, f2);
-    for (int32_t i = 0; s->multiplies && i < 2; i++) f.fixed[i] = f.exact[i].m ? tinyort_number_whole(f.exact[i]) : 0;
-    for (int32_t i = 0; i < s->d0; i++)
-        for (int32_t j = 0; j < s->d1; j++)
+    for (int32_t i = 0; s->multiplies && i < 2; i++) {
+        f.fixed[i] = f.exact[i].m ? tinyort_number_whole(f.exact[i]) : 0;
+    }
+    for (int32_t i = 0; i < s->d0; i++) {
+        for (int32_t j = 0; j < s->d1; j++) {
             for (int32_t k = 0; k < s->d2; k++) {
                 const int8_t *as = (const int8_t *)a + i * s->a0 + j * s->a1 + k * s->a2;
                 const int8_t *bs = (const int8_t *)b + i * s->b0 + j * s->b1 + k * s->b2;
-                for (int32_t left = s->d3; left > 0; left--, as += s->a3, bs += s->b3)
+                for (int32_t left = s->d3; left > 0; left--) {
                     *to++ = tinyort_combine(s, &f, *as, *bs);
+                    as += s->a3;
+                    bs += s->b3;
+                }
             }
+        }
+    }
 }
 
 #endif

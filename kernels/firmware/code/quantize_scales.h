@@ -22,8 +22,12 @@ static void tinyort_quantize_scales(const tinyort_quantize_scales_shape *s, cons
         const float low = (float)(s->min - own), high = (float)(s->max - own);
         float value = x[i] / scale[k];
         int32_t bits;
-        if (!(value > low)) value = low;
-        if (value > high) value = high;
+        if (!(value > low)) {
+            value = low;
+        }
+        if (value > high) {
+            value = high;
+        }
         value += 12582912.0f; /* 1.5 * 2^23: rounds to an integer, which stands in the low bits */
         memcpy(&bits, &value, sizeof bits);
         tinyort_store(s->at.type, y, i, bits - 0x4b400000 + own);

@@ -33,9 +33,15 @@ static uint16_t tinyort_to_short(double value, int32_t bits, int32_t bias) {
     memcpy(&word, &value, sizeof word);
     const int32_t sign = word >> 63 ? 0x8000 : 0, least = 1 - bias;
     int32_t power = (int32_t)(word >> 52 & 0x7ff) - 1023;
-    if (value != value) return (uint16_t)(sign | infinite | 1 << (bits - 1));
-    if (size > tinyort_wide_power_of_two(bias + 1)) return (uint16_t)(sign | infinite);
-    if (power < least) power = least;
+    if (value != value) {
+        return (uint16_t)(sign | infinite | 1 << (bits - 1));
+    }
+    if (size > tinyort_wide_power_of_two(bias + 1)) {
+        return (uint16_t)(sign | infinite);
+    }
+    if (power < least) {
+        power = least;
+    }
     const double scaled = size * tinyort_wide_power_of_two(bits - power), shifted = scaled + 6755399441055744.0;
     const int32_t whole = (int32_t)(shifted - 6755399441055744.0); /* 1.5 * 2^52: rounds to even */
     return (uint16_t)(sign | ((power + bias - 1) * (1 << bits) + whole));
@@ -62,10 +68,11 @@ static void tinyort_store_real(int32_t type, void *y, int32_t i, double value) {
     case 10: ((uint16_t *)y)[i] = tinyort_to_short(value, 10, 15); break;
     case 11: ((uint16_t *)y)[i] = tinyort_to_short(value, 7, 127); break;
     case 12:
-        if (value >= 18446744073709551616.0)
+        if (value >= 18446744073709551616.0) {
             ((uint64_t *)y)[i] = UINT64_MAX;
-        else
+        } else {
             ((uint64_t *)y)[i] = value >= 0.0 ? (uint64_t)value : (uint64_t)whole;
+        }
         break;
     default: tinyort_store(type, y, i, whole);
     }

@@ -28,8 +28,12 @@ static inline int8_t tinyort_requantize(const tinyort_bytes_shape *s, int32_t su
 #if !defined(TINYORT_COMPILED) || defined(TINYORT_WIDE)
     if (s->wide) {
         scaled = (float)((double)sum * (double)factor);
-        if (scaled < -1000.0f) scaled = -1000.0f;
-        if (scaled > 1000.0f) scaled = 1000.0f;
+        if (scaled < -1000.0f) {
+            scaled = -1000.0f;
+        }
+        if (scaled > 1000.0f) {
+            scaled = 1000.0f;
+        }
     }
 #endif /* TINYORT_WIDE */
     scaled += 12582912.0f;

@@ -15,7 +15,7 @@ static void tinyort_resize(const tinyort_resize_shape *s, const void *from, cons
                            float outside) {
     const float *x = from;
     float *y = to;
-    for (int32_t outer = 0; outer < s->outer; outer++, x += s->height * s->width * s->inner)
+    for (int32_t outer = 0; outer < s->outer; outer++) {
         for (int32_t at = 0; at < s->out_h * s->out_w; at++) {
             const int32_t h = at / s->out_w * s->taps_h, w = at % s->out_w * s->taps_w;
             const int32_t inside = rows[h] >= 0 && columns[w] >= 0;
@@ -33,6 +33,8 @@ static void tinyort_resize(const tinyort_resize_shape *s, const void *from, cons
                 *y++ = sum;
             }
         }
+        x += s->height * s->width * s->inner;
+    }
 }
 
 #endif

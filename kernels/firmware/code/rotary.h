@@ -12,7 +12,9 @@ typedef struct tinyort_rotary_shape {
 } tinyort_rotary_shape;
 
 static int32_t tinyort_rotary_row(const tinyort_rotary_shape *s, const int64_t *positions, int32_t item) {
-    if (!positions) return item;
+    if (!positions) {
+        return item;
+    }
     const int32_t row = tinyort_index(positions, 0, s->chain ? 0 : item, s->cached) + (s->chain ? item % s->length : 0);
     return row < s->cached ? row : s->cached - 1;
 }
@@ -31,7 +33,9 @@ static void tinyort_rotary(const tinyort_rotary_shape *s, const float *x, const 
             y[j] = u - v;
             y[k] = p + q;
         }
-        for (int32_t i = s->rotated; i < s->size; i++) y[head + i] = x[head + i];
+        for (int32_t i = s->rotated; i < s->size; i++) {
+            y[head + i] = x[head + i];
+        }
     }
 }
 

@@ -95,13 +95,19 @@ static void tinyort_run_tiles(const tinyort_bytes_shape *s, tinyort_tiles *t, co
 #if defined(TINYORT_WIDE)
     int8_t *y = (int8_t *)t->y, *z = (int8_t *)t->z;
     const float *factors = t->factors;
-    for (int32_t left = t->left; left > 0; left -= 4, w += 4 * s->depth, factors += 4, y += 4, z += 4) {
+    for (int32_t left = t->left; left > 0; left -= 4) {
         int32_t sums[8];
         t->y = sums;
         t->z = sums + 4;
         t->left = 4;
         tinyort_multiply_tiles(t, w, first);
-        for (int32_t i = 0; i < 8; i++) (i < 4 ? y : z)[i % 4] = tinyort_requantize(s, sums[i], factors[i % 4]);
+        for (int32_t i = 0; i < 8; i++) {
+            (i < 4 ? y : z)[i % 4] = tinyort_requantize(s, sums[i], factors[i % 4]);
+        }
+        w += 4 * s->depth;
+        factors += 4;
+        y += 4;
+        z += 4;
     }
 #else
     (void)s;
@@ -130,8 +136,12 @@ static void tinyort_run_tiles(const tinyort_bytes_shape *s, tinyort_tiles *t, co
 /* Stores fewer than four bytes. */
 static void tinyort_store_few(int8_t *to, const int8_t *from, int32_t count) {
     to[0] = from[0];
-    if (count > 1) to[1] = from[1];
-    if (count > 2) to[2] = from[2];
+    if (count > 1) {
+        to[1] = from[1];
+    }
+    if (count > 2) {
+        to[2] = from[2];
+    }
 }
 
 static void tinyort_rows(const tinyort_bytes_shape *s, const void *a, const void *b, const int8_t *w,
@@ -155,7 +165,9 @@ static void tinyort_rows(const tinyort_bytes_shape *s, const void *a, const void
         t.left = done < whole ? whole : 4;
         tinyort_run_tiles(s, &t, w + done * s->depth, first);
     }
-    if (whole == filters) return;
+    if (whole == filters) {
+        return;
+    }
     tinyort_store_few(y + whole, last, filters - whole);
     tinyort_store_few(z + whole, last + 4, filters - whole);
 }

@@ -13,13 +13,18 @@ static void tinyort_softmax(const tinyort_softmax_shape *s, const float *x, floa
         const int32_t first = lane / s->inner * s->inner * s->length + lane % s->inner;
         const int32_t end = first + s->length * s->inner;
         float max = x[first], sum = 0.0f;
-        for (int32_t i = first; i < end; i += s->inner)
-            if (x[i] > max) max = x[i];
+        for (int32_t i = first; i < end; i += s->inner) {
+            if (x[i] > max) {
+                max = x[i];
+            }
+        }
         for (int32_t i = first; i < end; i += s->inner) {
             y[i] = tinyort_exp_below(x[i] - max);
             sum += y[i];
         }
-        for (int32_t i = first; i < end; i += s->inner) y[i] /= sum;
+        for (int32_t i = first; i < end; i += s->inner) {
+            y[i] /= sum;
+        }
     }
 }
 

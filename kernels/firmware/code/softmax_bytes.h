@@ -21,9 +21,14 @@ static void tinyort_softmax_bytes(const tinyort_softmax_bytes_shape *s, const vo
         uint8_t *to = (uint8_t *)y + first;
         int32_t max = 0;
         uint64_t sum = 0;
-        for (int32_t i = 0; i < s->length * s->inner; i += s->inner)
-            if ((from[i] ^ s->flip) > max) max = from[i] ^ s->flip;
-        for (int32_t i = 0; i < s->length * s->inner; i += s->inner) sum += powers[255 - max + (from[i] ^ s->flip)];
+        for (int32_t i = 0; i < s->length * s->inner; i += s->inner) {
+            if ((from[i] ^ s->flip) > max) {
+                max = from[i] ^ s->flip;
+            }
+        }
+        for (int32_t i = 0; i < s->length * s->inner; i += s->inner) {
+            sum += powers[255 - max + (from[i] ^ s->flip)];
+        }
         const float factor = 1.0f / (scale * (float)sum);
         for (int32_t i = 0; i < s->length * s->inner; i += s->inner) {
             float steps = (float)powers[255 - max + (from[i] ^ s->flip)] * factor;

@@ -15,9 +15,14 @@ static void tinyort_softmax_bytes(const tinyort_softmax_bytes_shape *s, const vo
         uint8_t *to = (uint8_t *)y + first;
         tinyort_number sum = {0, 0};
         int32_t max = 0;
-        for (int32_t i = 0; i < s->length * s->inner; i += s->inner)
-            if ((from[i] ^ s->flip) > max) max = from[i] ^ s->flip;
-        for (int32_t i = 0; i < s->length * s->inner; i += s->inner) sum.m += powers[255 - max + (from[i] ^ s->flip)];
+        for (int32_t i = 0; i < s->length * s->inner; i += s->inner) {
+            if ((from[i] ^ s->flip) > max) {
+                max = from[i] ^ s->flip;
+            }
+        }
+        for (int32_t i = 0; i < s->length * s->inner; i += s->inner) {
+            sum.m += powers[255 - max + (from[i] ^ s->flip)];
+        }
         const tinyort_number factor = tinyort_number_of(tinyort_number_quotient(
             one, tinyort_number_product(tinyort_number_of(scale), tinyort_number_round(sum, 24))));
         for (int32_t i = 0; i < s->length * s->inner; i += s->inner) {

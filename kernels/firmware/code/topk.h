@@ -17,7 +17,9 @@ typedef struct tinyort_topk_shape {
 static int32_t tinyort_comes_before(const tinyort_topk_shape *s, const float *lane, int32_t i, int32_t j) {
     const float a = lane[i * s->inner], b = lane[j * s->inner];
     const int32_t smaller = a < b || (a == a && b != b), larger = a > b || (a != a && b == b);
-    if (smaller || larger) return s->least ? smaller : larger;
+    if (smaller || larger) {
+        return s->least ? smaller : larger;
+    }
     return i < j;
 }
 
@@ -25,15 +27,24 @@ static void tinyort_topk(const tinyort_topk_shape *s, const float *x, float *val
     for (int32_t lane = 0; lane < s->outer * s->inner; lane++) {
         const float *from = x + lane / s->inner * s->inner * s->length + lane % s->inner;
         int32_t at = lane / s->inner * s->inner * s->k + lane % s->inner, last = -1;
-        for (int32_t rank = 0; rank < s->k; rank++, at += s->inner) {
+        for (int32_t rank = 0; rank < s->k; rank++) {
             int32_t best = -1;
             for (int32_t i = 0; i < s->length; i++) {
-                if (last >= 0 && !tinyort_comes_before(s, from, last, i)) continue;
-                if (best < 0 || tinyort_comes_before(s, from, i, best)) best = i;
+                if (last >= 0 && !tinyort_comes_before(s, from, last, i)) {
+                    continue;
+                }
+                if (best < 0 || tinyort_comes_before(s, from, i, best)) {
+                    best = i;
+                }
             }
             last = best;
-            if (values) values[at] = from[best * s->inner];
-            if (indices) indices[at] = best;
+            if (values) {
+                values[at] = from[best * s->inner];
+            }
+            if (indices) {
+                indices[at] = best;
+            }
+            at += s->inner;
         }
     }
 }

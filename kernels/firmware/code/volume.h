@@ -40,16 +40,25 @@ static void tinyort_volume(const tinyort_volume_shape *s, const float *x, const 
                 const float term = w              ? value * w[(m * depth + c) * window + k]
                                    : s->kind == 3 ? power(fabsf(value), p)
                                                   : value;
-                if (s->kind != 1)
+                if (s->kind != 1) {
                     sum += term;
-                else if (value > sum || value != value)
+                } else if (value > sum || value != value) {
                     sum = value;
-                if (sum != sum && s->kind == 1) k = window; /* NaN stays */
+                }
+                if (sum != sum && s->kind == 1) {
+                    k = window; /* NaN stays */
+                }
             }
         }
-        if (s->kind == 2) sum = seen ? sum / (float)seen : 0.0f;
-        if (s->kind == 3) sum = power(sum, 1.0f / p);
-        if (z) sum += z[at];
+        if (s->kind == 2) {
+            sum = seen ? sum / (float)seen : 0.0f;
+        }
+        if (s->kind == 3) {
+            sum = power(sum, 1.0f / p);
+        }
+        if (z) {
+            sum += z[at];
+        }
         y[at] = tinyort_clamp(sum, low, high);
     }
 }

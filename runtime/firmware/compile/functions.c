@@ -92,7 +92,8 @@ static void print_step(const tort_compilation *c, const char *cases, FILE *file)
             bands ? "        memset(state->bands, 0, sizeof state->bands); /* of a run that was left */\n" : "");
     fprintf(file, "    (void)values;\n    %s_BEFORE(step);\n    switch (step) {\n%s    default:\n", c->capitals, cases);
     fprintf(file, "        return %s_E_STEP;\n    }\n    %s_AFTER(step);\n", c->capitals, c->capitals);
-    fprintf(file, "    %sstep = step < %s_STEPS ? step + 1 : 0;\n", bands ? "if (!again) " : "", c->capitals);
+    if (bands) fprintf(file, "    if (again == 0) {\n    ");
+    fprintf(file, "    step = (step < %s_STEPS) ? (step + 1) : 0;\n%s", c->capitals, bands ? "    }\n" : "");
     fprintf(file, "    state->next = step;\n    return step;\n}\n");
 }
 

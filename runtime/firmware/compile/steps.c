@@ -305,8 +305,8 @@ static tort_status print_layer(tort_compilation *c, const tort_step *step, int32
     if (slot->line_bytes) {
         const long long row = slot->line_bytes / c->plan->bands[step->bands - 1].layers[layer].lines;
         fprintf(file,
-                "\n        if (band.keep)\n            memmove(values + %llu, values + %llu + band.drop * %lld, "
-                "(size_t)band.keep * %lld);\n        ",
+                "\n        if (band.keep > 0) {\n            memmove(values + %llu, values + %llu + band.drop * %lld, "
+                "(size_t)band.keep * %lld);\n        }\n        ",
                 (unsigned long long)slot->offset, (unsigned long long)slot->offset, row, row);
     }
     for (int32_t i = 0, k = 0; i <= step->input_count; i++) {
