@@ -18,7 +18,7 @@ typedef struct tinyort_average_bytes_shape {
 static int32_t tinyort_positions(int32_t at, int32_t kernel, int32_t dilation, int32_t end, int32_t inside) {
     int32_t count = 0;
     for (int32_t k = 0; k < kernel; k++) {
-        count += at < end && (at >= 0 || !inside);
+        count += (at < end) && ((at >= 0) || !inside);
         at += dilation;
     }
     return count;
@@ -34,9 +34,9 @@ static void tinyort_average_pixel(const tinyort_average_bytes_shape *s, const in
     int32_t h = top;
     for (int32_t kh = 0; kh < v->kernel_h; kh++) {
         int32_t w = left;
-        for (int32_t kw = 0; kw < v->kernel_w && h >= 0 && h < v->height; kw++) {
-            const int8_t *from = image + (h * v->width + w) * channels;
-            for (int32_t c = 0; c < channels && w >= 0 && w < v->width; c++) {
+        for (int32_t kw = 0; (kw < v->kernel_w) && (h >= 0) && (h < v->height); kw++) {
+            const int8_t *from = image + (((h * v->width) + w) * channels);
+            for (int32_t c = 0; (c < channels) && (w >= 0) && (w < v->width); c++) {
                 sums[c] += (int8_t)tinyort_flipped(from[c], s->rows.x_flip) - s->x_zero;
             }
             w += v->dilation_w;
@@ -56,7 +56,7 @@ static void tinyort_average_bytes(const tinyort_average_bytes_shape *s, const vo
     for (int32_t n = 0; n < s->batch; n++) {
         for (int32_t oh = 0; oh < v->out_h; oh++) {
             for (int32_t ow = 0; ow < v->out_w; ow++) {
-                const int32_t top = oh * v->stride_h - v->top, left = ow * v->stride_w - v->left;
+                const int32_t top = (oh * v->stride_h) - v->top, left = (ow * v->stride_w) - v->left;
                 const int32_t count =
                     tinyort_positions(top, v->kernel_h, v->dilation_h, v->height + (padded ? v->bottom : 0), !padded) *
                     tinyort_positions(left, v->kernel_w, v->dilation_w, v->width + (padded ? v->right : 0), !padded);

@@ -12,7 +12,7 @@ static float tinyort_clamp(float x, float low, float high) {
     if (x < low) {
         x = low;
     }
-    return x > high ? high : x;
+    return (x > high) ? high : x;
 }
 
 #endif

@@ -12,13 +12,13 @@ static void tinyort_conv_bytes(const tinyort_conv_bytes_shape *s, const void *x,
     const int32_t filters = s->rows.filters, apart = s->groups * filters,
                   pixels = s->window.at.out_h * s->window.at.out_w;
     const int32_t image = s->window.at.height * s->window.at.width * s->window.pixel;
-    const int32_t way = s->downwards ? -1 : 1, first_h = s->downwards ? s->window.at.out_h - 1 : 0,
-                  first_v = s->downwards ? s->window.at.out_w - 1 : 0;
-    for (int32_t n = 0; n < s->batch * s->groups; n++) {
+    const int32_t way = s->downwards ? -1 : 1, first_h = s->downwards ? (s->window.at.out_h - 1) : 0,
+                  first_v = s->downwards ? (s->window.at.out_w - 1) : 0;
+    for (int32_t n = 0; n < (s->batch * s->groups); n++) {
         const int32_t batch = n / s->groups, group = n % s->groups, first = group * s->padded;
-        const int8_t *from = (const int8_t *)x + batch * image + group * s->window.channels;
-        int8_t *to =
-            (int8_t *)y + (batch * pixels * s->groups + group) * filters + (s->downwards ? pixels - 1 : 0) * apart;
+        const int8_t *from = (const int8_t *)x + (batch * image) + (group * s->window.channels);
+        int8_t *to = (int8_t *)y + (((batch * pixels * s->groups) + group) * filters) +
+                     ((s->downwards ? (pixels - 1) : 0) * apart);
         const void *ready[2];
         int32_t waiting = 0, h = first_h;
         for (int32_t i = 0; i < s->window.at.out_h; i++) {
@@ -27,8 +27,8 @@ static void tinyort_conv_bytes(const tinyort_conv_bytes_shape *s, const void *x,
                 ready[waiting] = tinyort_column(s, from, h, v, room, waiting);
                 waiting++;
                 if (waiting == 2) {
-                    tinyort_rows(&s->rows, ready[0], ready[1], w + first * s->rows.depth, bias + first, factors + first,
-                                 to, to + way * apart);
+                    tinyort_rows(&s->rows, ready[0], ready[1], w + (first * s->rows.depth), bias + first,
+                                 factors + first, to, to + (way * apart));
                     to += 2 * way * apart;
                     waiting = 0;
                 }
@@ -36,8 +36,8 @@ static void tinyort_conv_bytes(const tinyort_conv_bytes_shape *s, const void *x,
             }
             h += way;
         }
-        if (waiting) {
-            tinyort_rows(&s->rows, ready[0], ready[0], w + first * s->rows.depth, bias + first, factors + first, to,
+        if (waiting != 0) {
+            tinyort_rows(&s->rows, ready[0], ready[0], w + (first * s->rows.depth), bias + first, factors + first, to,
                          to);
         }
     }

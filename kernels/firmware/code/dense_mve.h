@@ -24,7 +24,7 @@ static void tinyort_requantize_four(const tinyort_bytes_shape *s, int32_t y0, in
     const float32x4_t scaled = vmulq_f32(vcvtq_f32_s32(sums), vldrwq_f32(factors));
     int32x4_t value = vaddq_n_s32(vcvtnq_s32_f32(scaled), s->zero);
     value = vminq_s32(vmaxq_s32(value, vdupq_n_s32(-128)), vdupq_n_s32(127));
-    if (tinyort_flips(s->flip)) {
+    if (tinyort_flips(s->flip) != 0) {
         value = veorq_s32(value, vdupq_n_s32(0x80));
     }
     vstrbq_s32(y, value);
@@ -72,10 +72,10 @@ static void tinyort_multiply_column(const tinyort_bytes_shape *s, const int8_t *
 
 TINYORT_OWN_FRAME static void tinyort_dense_row(const tinyort_bytes_shape *s, const int8_t *x, const int8_t *w,
                                                 const int32_t *bias, const float *factors, void *room, int8_t *y) {
-    const int32_t copies = tinyort_flips(s->x_flip) || s->depth != s->length;
+    const int32_t copies = tinyort_flips(s->x_flip) || (s->depth != s->length);
     int8_t *copy = (int8_t *)room;
-    for (int32_t k = 0; copies && k < s->depth; k++) {
-        copy[k] = (int8_t)(k < s->length ? tinyort_flipped(x[k], s->x_flip) : 0);
+    for (int32_t k = 0; copies && (k < s->depth); k++) {
+        copy[k] = (int8_t)((k < s->length) ? tinyort_flipped(x[k], s->x_flip) : 0);
     }
     tinyort_multiply_column(s, copies ? copy : x, w, bias, factors, y);
 }

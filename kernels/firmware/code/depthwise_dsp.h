@@ -16,7 +16,7 @@ static void tinyort_depthwise_few(const tinyort_depthwise_shape *s, const int8_t
         int32_t sum = bias[c];
         for (int32_t kh = 0; kh < s->window.at.kernel_h; kh++) {
             for (int32_t kw = 0; kw < s->window.at.kernel_w; kw++) {
-                const int8_t x = from[kh * row + kw * column + c];
+                const int8_t x = from[(kh * row) + (kw * column) + c];
                 sum += (tinyort_flips(s->rows.x_flip) ? (uint8_t)x : x) * *tap;
                 tap += 4;
             }
@@ -34,8 +34,8 @@ static void tinyort_depthwise_pixel(const tinyort_depthwise_shape *s, const int8
     if (own.filters < 4) {
         tinyort_depthwise_few(s, from, row, column, w, bias, factors, y);
     }
-    for (; own.filters >= 4 && from < end; from += 4) {
-        if (end - from < 4) { /* some channels once more: no output is written over this window */
+    for (; (own.filters >= 4) && (from < end); from += 4) {
+        if ((end - from) < 4) { /* some channels once more: no output is written over this window */
             const int32_t back = 4 - (int32_t)(end - from);
             from -= back;
             bias -= back;
@@ -44,7 +44,7 @@ static void tinyort_depthwise_pixel(const tinyort_depthwise_shape *s, const int8
         }
         int32_t y0 = bias[0], y1 = bias[1], y2 = bias[2], y3 = bias[3];
         const int8_t *line = from;
-        if (width == 3 && !tinyort_flips(own.x_flip)) {
+        if ((width == 3) && !tinyort_flips(own.x_flip)) {
             for (int32_t kh = height; kh > 0; kh--) {
                 TINYORT_THREE_TAPS("sxtb16", 1, w, line, column, y0, y1, y2, y3)
                 line += row;

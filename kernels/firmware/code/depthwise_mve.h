@@ -33,7 +33,7 @@ static inline void tinyort_depthwise_sixteen(const tinyort_depthwise_shape *s, c
         for (int32_t kw = width; kw > 0; kw--) {
             int8x16_t value = whole ? vldrbq_s8(x) : vldrbq_z_s8(x, lanes);
             const int8x16_t weight = vldrbq_s8(w);
-            if (tinyort_flips(s->rows.x_flip)) {
+            if (tinyort_flips(s->rows.x_flip) != 0) {
                 value = veorq_s8(value, vdupq_n_s8(-128));
             }
             const int16x8_t even = vmullbq_int_s8(value, weight), odd = vmulltq_int_s8(value, weight);
@@ -49,10 +49,10 @@ static inline void tinyort_depthwise_sixteen(const tinyort_depthwise_shape *s, c
     const int16x8_t even = tinyort_narrow(y0, y1, factors, s->rows.zero);
     const int16x8_t odd = tinyort_narrow(y2, y3, factors + 8, s->rows.zero);
     int8x16_t bytes = vqmovntq_s16(vqmovnbq_s16(vuninitializedq_s8(), even), odd);
-    if (tinyort_flips(s->rows.flip)) {
+    if (tinyort_flips(s->rows.flip) != 0) {
         bytes = veorq_s8(bytes, vdupq_n_s8(-128));
     }
-    if (whole) {
+    if (whole != 0) {
         vstrbq_s8(y, bytes);
     } else {
         vstrbq_p_s8(y, bytes, lanes);
@@ -69,7 +69,7 @@ static inline void tinyort_depthwise_eight(const tinyort_depthwise_shape *s, con
         const int8_t *x = from;
         for (int32_t kw = width; kw > 0; kw--) {
             int16x8_t value = whole ? vldrbq_s16(x) : vldrbq_z_s16(x, lanes);
-            if (tinyort_flips(s->rows.x_flip)) {
+            if (tinyort_flips(s->rows.x_flip) != 0) {
                 value = vsubq_n_s16(vandq_s16(value, vdupq_n_s16(255)), 128);
             }
             const int16x8_t product = vmulq_s16(value, vldrbq_s16(w));
@@ -82,10 +82,10 @@ static inline void tinyort_depthwise_eight(const tinyort_depthwise_shape *s, con
     }
     int16x8_t both = tinyort_narrow(even, odd, factors, s->rows.zero);
     both = vminq_s16(vmaxq_s16(both, vdupq_n_s16(-128)), vdupq_n_s16(127));
-    if (tinyort_flips(s->rows.flip)) {
+    if (tinyort_flips(s->rows.flip) != 0) {
         both = veorq_s16(both, vdupq_n_s16(0x80));
     }
-    if (whole) {
+    if (whole != 0) {
         vstrbq_s16(y, both);
     } else {
         vstrbq_p_s16(y, both, lanes);
@@ -96,12 +96,12 @@ static void tinyort_depthwise_lanes(const tinyort_depthwise_shape *s, const int8
                                     const int8_t *w, const int32_t *bias, const float *factors, int8_t *y,
                                     int32_t lanes, int32_t count) {
     for (int32_t c = 0; c < count; c++) {
-        const int32_t at = lanes == 8 ? c / 2 + c % 2 * 4 : c % 2 * 8 + c / 2 % 2 * 4 + c / 4;
+        const int32_t at = (lanes == 8) ? ((c / 2) + (c % 2 * 4)) : ((c % 2 * 8) + (c / 2 % 2 * 4) + (c / 4));
         const int8_t *tap = w + c;
         int32_t sum = bias[at];
         for (int32_t kh = 0; kh < s->window.at.kernel_h; kh++) {
             for (int32_t kw = 0; kw < s->window.at.kernel_w; kw++) {
-                sum += (int8_t)tinyort_flipped(from[kh * row + kw * column + c], s->rows.x_flip) * *tap;
+                sum += (int8_t)tinyort_flipped(from[(kh * row) + (kw * column) + c], s->rows.x_flip) * *tap;
                 tap += lanes;
             }
         }
@@ -119,16 +119,16 @@ static void tinyort_depthwise_pixel(const tinyort_depthwise_shape *s, const int8
                                     const int8_t *w, const int32_t *bias, const float *factors, int8_t *y) {
     const int32_t taps = s->window.at.kernel_h * s->window.at.kernel_w, channels = s->rows.filters;
     int32_t c = 0;
-    for (; c + 16 <= channels; c += 16) {
-        tinyort_depthwise_sixteen(s, from + c, row, column, w + c * taps, bias + c, factors + c, y + c, 16, 1);
+    for (; (c + 16) <= channels; c += 16) {
+        tinyort_depthwise_sixteen(s, from + c, row, column, w + (c * taps), bias + c, factors + c, y + c, 16, 1);
     }
     const int32_t left = channels - c;
     if (left > 8) {
-        tinyort_depthwise_sixteen(s, from + c, row, column, w + c * taps, bias + c, factors + c, y + c, left, 0);
+        tinyort_depthwise_sixteen(s, from + c, row, column, w + (c * taps), bias + c, factors + c, y + c, left, 0);
     } else if (left == 8) {
-        tinyort_depthwise_eight(s, from + c, row, column, w + c * taps, bias + c, factors + c, y + c, 8, 1);
+        tinyort_depthwise_eight(s, from + c, row, column, w + (c * taps), bias + c, factors + c, y + c, 8, 1);
     } else if (left > 0) {
-        tinyort_depthwise_eight(s, from + c, row, column, w + c * taps, bias + c, factors + c, y + c, left, 0);
+        tinyort_depthwise_eight(s, from + c, row, column, w + (c * taps), bias + c, factors + c, y + c, left, 0);
     }
 }
 

@@ -16,8 +16,8 @@ static inline int8x8_t tinyort_load_fours(const int8_t *from, const int32_t apar
     if (apart == 4) {
         return vld1_s8(from);
     }
-    memcpy(&low, from, sizeof low);
-    memcpy(&high, from + apart, sizeof high);
+    (void)memcpy(&low, from, sizeof low);
+    (void)memcpy(&high, from + apart, sizeof high);
     return vcreate_s8((uint64_t)high << 32 | low);
 }
 
@@ -33,7 +33,7 @@ static inline void tinyort_depthwise_eight(const tinyort_depthwise_shape *s, con
         const int8_t *x = from;
         for (int32_t kw = 0; kw < s->window.at.kernel_w; kw++) {
             int8x8_t value = tinyort_load_fours(x, apart);
-            if (tinyort_flips(s->rows.x_flip)) {
+            if (tinyort_flips(s->rows.x_flip) != 0) {
                 value = veor_s8(value, vdup_n_s8(-128));
             }
             const int16x8_t product = vmull_s8(value, tinyort_load_fours(taps, apart));
@@ -46,13 +46,13 @@ static inline void tinyort_depthwise_eight(const tinyort_depthwise_shape *s, con
     }
     vst1q_s32(sums, low);
     vst1q_s32(sums + 4, high);
-    memcpy(steps, factors, 4 * sizeof *steps);
-    memcpy(steps + 4, factors + apart, 4 * sizeof *steps);
+    (void)memcpy(steps, factors, 4 * sizeof *steps);
+    (void)memcpy(steps + 4, factors + apart, 4 * sizeof *steps);
     for (int32_t i = 0; i < 8; i++) {
         results[i] = tinyort_requantize(&s->rows, sums[i], steps[i]); /* by vectors */
     }
-    memcpy(y, results, 4);
-    memcpy(y + apart, results + 4, 4);
+    (void)memcpy(y, results, 4);
+    (void)memcpy(y + apart, results + 4, 4);
 }
 #endif /* __aarch64__ */
 
@@ -86,20 +86,20 @@ static void tinyort_depthwise_pixel(const tinyort_depthwise_shape *s, const int8
     const int32_t channels = s->rows.filters;
     int32_t c = 0;
 #if defined(__aarch64__)
-    for (; c + 8 <= channels; c += 8) {
+    for (; (c + 8) <= channels; c += 8) {
         tinyort_depthwise_eight(s, from + c, row, column, w + c, 4, bias + c, factors + c, y + c);
     }
-    if (channels >= 4 && c < channels) { /* some channels once more: no output is written over this window */
-        c = channels < 8 ? 0 : channels - 8;
-        tinyort_depthwise_eight(s, from + c, row, column, w + c, channels < 8 ? channels - 4 : 4, bias + c, factors + c,
-                                y + c);
+    if ((channels >= 4) && (c < channels)) { /* some channels once more: no output is written over this window */
+        c = (channels < 8) ? 0 : (channels - 8);
+        tinyort_depthwise_eight(s, from + c, row, column, w + c, (channels < 8) ? (channels - 4) : 4, bias + c,
+                                factors + c, y + c);
     }
     if (channels >= 4) {
         return;
     }
 #endif /* __aarch64__ */
-    for (; channels >= 4 && c < channels; c += 4) {
-        if (c + 4 > channels) {
+    for (; (channels >= 4) && (c < channels); c += 4) {
+        if ((c + 4) > channels) {
             c = channels - 4; /* some channels once more: no output is written over this window */
         }
         tinyort_depthwise_four(s, from + c, row, column, w + c, bias + c, factors + c, y + c);

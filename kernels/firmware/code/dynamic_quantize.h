@@ -20,8 +20,8 @@ static void tinyort_dynamic_quantize(const tinyort_dynamic_quantize_shape *s, co
             high = x[i];
         }
     }
-    *scale = high > low ? (high - low) / 255.0f : 1.0f;
-    float middle = *scale > 0.0f ? -low / *scale : 0.0f;
+    *scale = (high > low) ? ((high - low) / 255.0f) : 1.0f;
+    float middle = (*scale > 0.0f) ? (-low / *scale) : 0.0f;
     if (!(middle > 0.0f)) {
         middle = 0.0f;
     }
@@ -31,7 +31,7 @@ static void tinyort_dynamic_quantize(const tinyort_dynamic_quantize_shape *s, co
     middle += 12582912.0f; /* 1.5 * 2^23: rounds to even */
     *zero = (uint8_t)(middle - 12582912.0f);
     const tinyort_quantize_shape quantize = {s->count, *zero, 0x80};
-    tinyort_quantize(&quantize, x, y, *scale > 0.0f ? *scale : 1.0f);
+    tinyort_quantize(&quantize, x, y, (*scale > 0.0f) ? *scale : 1.0f);
 }
 
 #endif

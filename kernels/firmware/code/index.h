@@ -13,7 +13,7 @@ static int32_t tinyort_index(const void *indices, int32_t narrow, int32_t i, int
     if (index < 0) {
         index = 0;
     }
-    return index < size ? (int32_t)index : size - 1;
+    return (index < size) ? (int32_t)index : (size - 1);
 }
 
 #endif

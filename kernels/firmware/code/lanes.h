@@ -36,7 +36,7 @@ static uint32_t tinyort_odd(uint32_t word) {
 /* Four bytes at any address. */
 static uint32_t tinyort_word(const int8_t *from) {
     uint32_t word;
-    memcpy(&word, from, sizeof word);
+    (void)memcpy(&word, from, sizeof word);
     return word;
 }
 

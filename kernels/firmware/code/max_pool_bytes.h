@@ -21,10 +21,10 @@ static void tinyort_max_pool_bytes(const tinyort_max_pool_bytes_shape *s, const 
                 }
                 for (int32_t kh = 0; kh < s->window.kernel_h; kh++) {
                     for (int32_t kw = 0; kw < s->window.kernel_w; kw++) {
-                        const int32_t h = oh * s->window.stride_h - s->window.top + kh * s->window.dilation_h;
-                        const int32_t w = ow * s->window.stride_w - s->window.left + kw * s->window.dilation_w;
-                        const int8_t *from = image + (h * s->window.width + w) * s->channels;
-                        if (h < 0 || h >= s->window.height || w < 0 || w >= s->window.width) {
+                        const int32_t h = (oh * s->window.stride_h) - s->window.top + (kh * s->window.dilation_h);
+                        const int32_t w = (ow * s->window.stride_w) - s->window.left + (kw * s->window.dilation_w);
+                        const int8_t *from = image + (((h * s->window.width) + w) * s->channels);
+                        if ((h < 0) || (h >= s->window.height) || (w < 0) || (w >= s->window.width)) {
                             continue;
                         }
                         for (int32_t c = 0; c < s->channels; c++) {

@@ -11,7 +11,7 @@ static void tinyort_mean_bytes(const tinyort_mean_bytes_shape *s, const void *x,
     int8_t *to = (int8_t *)y;
     int32_t *sums = (int32_t *)room;
     for (int32_t n = 0; n < s->batch; n++) {
-        for (int32_t c = 0; c < channels && s->before == 0; c++) {
+        for (int32_t c = 0; (c < channels) && (s->before == 0); c++) {
             sums[c] = -s->pixels * s->x_zero;
         }
         for (int32_t p = 0; p < s->now; p++) {
@@ -20,7 +20,7 @@ static void tinyort_mean_bytes(const tinyort_mean_bytes_shape *s, const void *x,
             }
             from += channels;
         }
-        for (int32_t c = 0; c < channels && s->before + s->now == s->pixels; c++) {
+        for (int32_t c = 0; (c < channels) && ((s->before + s->now) == s->pixels); c++) {
             to[c] = tinyort_requantize(&s->rows, sums[c], factor);
         }
         to += channels;

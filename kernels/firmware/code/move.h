@@ -23,9 +23,9 @@ static void tinyort_move(const tinyort_move_shape *s, const void *x, void *y) {
         unsigned char *to = (unsigned char *)y + s->y_first + tinyort_offset(row, last, s->dims, s->ys);
         for (int32_t i = 0; i < s->dims[last]; i++) {
             if (s->element_bytes == 4) { /* becomes a load and a store */
-                memcpy(to + i * s->ys[last], from + i * s->xs[last], 4);
+                (void)memcpy(to + (i * s->ys[last]), from + (i * s->xs[last]), 4);
             } else {
-                memcpy(to + i * s->ys[last], from + i * s->xs[last], (size_t)s->element_bytes);
+                (void)memcpy(to + (i * s->ys[last]), from + (i * s->xs[last]), (size_t)s->element_bytes);
             }
         }
     }

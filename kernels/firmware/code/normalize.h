@@ -4,6 +4,7 @@
 #define TORT_FIRMWARE_CODE_NORMALIZE_H
 
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct tinyort_normalize_shape {
@@ -17,16 +18,16 @@ static void tinyort_normalize(const tinyort_normalize_shape *s, const float *x, 
         for (int32_t i = 0; i < s->size; i++) {
             mean += x[i];
         }
-        mean = s->centered ? mean / (float)s->size : 0.0f;
+        mean = s->centered ? (mean / (float)s->size) : 0.0f;
         for (int32_t i = 0; i < s->size; i++) {
             const float away = x[i] - mean, square = away * away;
             variance += square;
         }
-        const float inverse = 1.0f / sqrtf(variance / (float)s->size + epsilon);
-        if (means) {
+        const float inverse = 1.0f / sqrtf((variance / (float)s->size) + epsilon);
+        if (means != NULL) {
             means[row] = mean;
         }
-        if (inverses) {
+        if (inverses != NULL) {
             inverses[row] = inverse;
         }
         for (int32_t i = 0; i < s->size; i++) {

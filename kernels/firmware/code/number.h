@@ -18,13 +18,13 @@ typedef struct tinyort_number {
 static tinyort_number tinyort_number_of(float value) {
     tinyort_number n;
     uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
+    (void)memcpy(&bits, &value, sizeof bits);
     n.m = (int64_t)((bits & 0x7fffffu) | 0x800000u);
     n.e = (int32_t)(bits << 1 >> 24) - 150;
     if (!(bits << 1)) {
         n.m = 0;
     }
-    if (bits >> 31) {
+    if ((bits >> 31) != 0u) {
         n.m = -n.m;
     }
     return n;
@@ -38,13 +38,13 @@ static int64_t tinyort_shift_even(int64_t m, int32_t down) {
     if (down > 62) {
         return 0;
     }
-    const int64_t floor = m >> down, rest = m - floor * ((int64_t)1 << down), half = (int64_t)1 << (down - 1);
-    return floor + (rest > half || (rest == half && (floor & 1)));
+    const int64_t floor = m >> down, rest = m - (floor * ((int64_t)1 << down)), half = (int64_t)1 << (down - 1);
+    return floor + ((rest > half) || ((rest == half) && (floor & 1)));
 }
 
 /* The number with at most `bits` bits. */
 static tinyort_number tinyort_number_round(tinyort_number n, int32_t bits) {
-    uint64_t size = n.m < 0 ? (uint64_t)-n.m : (uint64_t)n.m;
+    uint64_t size = (n.m < 0) ? (uint64_t)-n.m : (uint64_t)n.m;
     int32_t down = 0;
     for (; size >> bits; size >>= 1) {
         down++;
@@ -57,7 +57,7 @@ static tinyort_number tinyort_number_round(tinyort_number n, int32_t bits) {
 /* The number as a float, rounded to a whole number, within 1000. */
 static int32_t tinyort_number_whole(tinyort_number n) {
     const int32_t down = -n.e - 8;
-    if (down >= 0 && down < 63) {
+    if ((down >= 0) && (down < 63)) {
         const int64_t steps = n.m >> down; /* with 8 bits of fraction */
         const int32_t fraction = (int32_t)steps & 0xff;
         if (steps > 256000) {
@@ -66,7 +66,7 @@ static int32_t tinyort_number_whole(tinyort_number n) {
         if (steps < -256000) {
             return -1000;
         }
-        if (fraction != 0x7f && fraction != 0x80) {
+        if ((fraction != 0x7f) && (fraction != 0x80)) {
             return ((int32_t)steps + 128) >> 8;
         }
     }
@@ -74,10 +74,10 @@ static int32_t tinyort_number_whole(tinyort_number n) {
     if (n.e < 0) {
         n.m = tinyort_shift_even(n.m, -n.e);
     }
-    for (; n.e > 0 && n.m > -1000 && n.m < 1000; n.m *= 2) {
+    for (; (n.e > 0) && (n.m > -1000) && (n.m < 1000); n.m *= 2) {
         n.e--;
     }
-    return (int32_t)(n.m < -1000 ? -1000 : n.m > 1000 ? 1000 : n.m);
+    return (int32_t)((n.m < -1000) ? -1000 : (n.m > 1000) ? 1000 : n.m);
 }
 
 #endif

@@ -21,10 +21,10 @@ static void tinyort_pair(const tinyort_pair_shape *s, const float *a, const floa
         const float *with = b + tinyort_offset(row, last, s->dims, s->bs);
         for (int32_t i = 0; i < s->dims[last]; i++) {
             const float left = from[i * s->as[last]], right = with[i * s->bs[last]];
-            *y++ = s->operation == 0   ? left + right
-                   : s->operation == 1 ? left - right
-                   : s->operation == 2 ? left * right
-                                       : left / right;
+            *y++ = (s->operation == 0)   ? (left + right)
+                   : (s->operation == 1) ? (left - right)
+                   : (s->operation == 2) ? (left * right)
+                                         : (left / right);
         }
     }
 }

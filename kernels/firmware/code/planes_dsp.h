@@ -16,7 +16,7 @@
 /* Two numbers of 16 bits at any address. */
 static uint32_t tinyort_pair_at(const int16_t *from) {
     uint32_t pair;
-    memcpy(&pair, from, sizeof pair);
+    (void)memcpy(&pair, from, sizeof pair);
     return pair;
 }
 
@@ -29,17 +29,17 @@ typedef struct tinyort_plane {
 /* Fills the plane with the zero point, and finds what of it lies inside of the image. */
 static tinyort_plane tinyort_find_plane(const tinyort_planes_dsp_shape *s, int16_t *room) {
     const tinyort_sliding *v = &s->window.at;
-    const int32_t pitch = (v->out_w * v->stride_w + s->taps + 1) / 2 * 2;
-    const int32_t tall = (v->out_h - 1) * v->stride_h + v->kernel_h;
-    const int32_t rows = v->height < tall - v->top ? v->height : tall - v->top;
-    const int32_t columns = v->width < pitch - v->left ? v->width : pitch - v->left;
-    const int32_t fill = tinyort_flips(s->rows.x_flip) ? s->window.fill & 0xff : (int8_t)(s->window.fill & 0xff);
-    const int32_t sees = rows > 0 && columns > 0;
-    for (int32_t i = 0; i < tall * pitch; i++) {
+    const int32_t pitch = ((v->out_w * v->stride_w) + s->taps + 1) / 2 * 2;
+    const int32_t tall = ((v->out_h - 1) * v->stride_h) + v->kernel_h;
+    const int32_t rows = (v->height < (tall - v->top)) ? v->height : (tall - v->top);
+    const int32_t columns = (v->width < (pitch - v->left)) ? v->width : (pitch - v->left);
+    const int32_t fill = tinyort_flips(s->rows.x_flip) ? (s->window.fill & 0xff) : (int8_t)(s->window.fill & 0xff);
+    const int32_t sees = (rows > 0) && (columns > 0);
+    for (int32_t i = 0; i < (tall * pitch); i++) {
         room[i] = (int16_t)fill;
     }
     return (tinyort_plane){.from = room,
-                           .inside = room + (sees ? v->top * pitch + v->left : 0),
+                           .inside = room + (sees ? ((v->top * pitch) + v->left) : 0),
                            .pitch = pitch,
                            .rows = sees ? rows : 0,
                            .columns = columns};
@@ -76,7 +76,7 @@ static void tinyort_take_channel(const tinyort_plane *p, const int8_t *image, in
                                  int32_t flip) {
     const int32_t columns = p->columns;
     int16_t *inside = p->inside;
-    if (tinyort_flips(flip)) {
+    if (tinyort_flips(flip) != 0) {
         TINYORT_TAKE_CHANNEL(uint8_t)
     } else {
         TINYORT_TAKE_CHANNEL(int8_t)
@@ -116,7 +116,7 @@ static void tinyort_filter_plane(const tinyort_planes_dsp_shape *s, const tinyor
     const int32_t pixel = own.filters;
     for (int32_t i = 0; i < s->window.at.out_h; i++) {
         for (int32_t k = 0; k < s->window.at.out_w; k++) {
-            const int16_t *x = p->from + i * s->window.at.stride_h * p->pitch + k * s->window.at.stride_w;
+            const int16_t *x = p->from + (i * s->window.at.stride_h * p->pitch) + (k * s->window.at.stride_w);
             const int8_t *weights = w;
             int32_t sum = bias;
             for (int32_t kh = s->window.at.kernel_h; kh > 0; kh--) {
@@ -128,7 +128,7 @@ static void tinyort_filter_plane(const tinyort_planes_dsp_shape *s, const tinyor
                 }
                 x += p->pitch - s->taps;
             }
-            y[i * s->window.at.out_w * own.filters + k * pixel] = tinyort_requantize(&own, sum, factor);
+            y[(i * s->window.at.out_w * own.filters) + (k * pixel)] = tinyort_requantize(&own, sum, factor);
         }
     }
 }
@@ -140,14 +140,15 @@ static void tinyort_planes_dsp(const tinyort_planes_dsp_shape *s, const void *x,
     const tinyort_plane plane = tinyort_find_plane(s, (int16_t *)room);
     for (int32_t n = 0; n < s->batch; n++) {
         for (int32_t c = 0; c < channels; c++) {
-            int8_t *to = (int8_t *)y + n * v->out_h * v->out_w * channels + c;
-            tinyort_take_channel(&plane, (const int8_t *)x + n * v->height * line + c, channels, line, s->rows.x_flip);
-            if (s->three && v->stride_w == 1) {
-                tinyort_three_by_three(s, &plane, w + c * depth, bias[c], factors[c], to, 1);
-            } else if (s->three) {
-                tinyort_three_by_three(s, &plane, w + c * depth, bias[c], factors[c], to, 2);
+            int8_t *to = (int8_t *)y + (n * v->out_h * v->out_w * channels) + c;
+            tinyort_take_channel(&plane, (const int8_t *)x + (n * v->height * line) + c, channels, line,
+                                 s->rows.x_flip);
+            if (s->three && (v->stride_w == 1)) {
+                tinyort_three_by_three(s, &plane, w + (c * depth), bias[c], factors[c], to, 1);
+            } else if (s->three != 0) {
+                tinyort_three_by_three(s, &plane, w + (c * depth), bias[c], factors[c], to, 2);
             } else {
-                tinyort_filter_plane(s, &plane, w + c * depth, bias[c], factors[c], to);
+                tinyort_filter_plane(s, &plane, w + (c * depth), bias[c], factors[c], to);
             }
         }
     }

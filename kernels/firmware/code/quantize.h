@@ -23,7 +23,7 @@ static void tinyort_quantize(const tinyort_quantize_shape *s, const float *x, vo
             value = high;
         }
         value += 12582912.0f; /* 1.5 * 2^23: rounds to an integer, which stands in the low bits */
-        memcpy(&bits, &value, sizeof bits);
+        (void)memcpy(&bits, &value, sizeof bits);
         to[i] = (int8_t)((bits - 0x4b400000 + s->zero) & 0xff);
     }
 }

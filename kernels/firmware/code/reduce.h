@@ -20,7 +20,7 @@ static void tinyort_reduce(const tinyort_reduce_shape *s, const float *x, float 
         for (int32_t row = 0; row < rows; row++) {
             const float *from = first + tinyort_offset(row, last, s->dims, s->steps);
             for (int32_t i = 0; i < s->dims[last];) {
-                const int32_t end = s->dims[last] - i < 32 ? s->dims[last] : i + 32;
+                const int32_t end = ((s->dims[last] - i) < 32) ? s->dims[last] : (i + 32);
                 float part = initial;
                 for (; i < end; i++) {
                     part = f(part, from[i * s->steps[last]]);

@@ -29,7 +29,7 @@ static void tinyort_reduce_bytes(const tinyort_reduce_bytes_shape *s, const void
                 const int32_t value = (int8_t)tinyort_flipped(*from, s->rows.x_flip);
                 if (!s->side) {
                     sum += value;
-                } else if (s->side * value > s->side * sum) {
+                } else if ((s->side * value) > (s->side * sum)) {
                     sum = value;
                 }
                 from += step;

@@ -148,7 +148,7 @@ static void tinyort_rows(const tinyort_bytes_shape *s, const void *a, const void
     for (int32_t m = 0; m < own.filters; m += 2) {
         int32_t y0 = bias[m], y1 = bias[m + 1], z0 = y0, z1 = y1;
         const uint32_t *x = (const uint32_t *)a;
-        for (const int8_t *end = w + 2 * own.depth; w < end; w += 8) {
+        for (const int8_t *end = w + (2 * own.depth); w < end; w += 8) {
             const uint32_t u = tinyort_word(w), v = tinyort_word(w + 4);
             y0 = tinyort_multiply_pairs(x[2], tinyort_odd(u), tinyort_multiply_pairs(x[0], tinyort_even(u), y0));
             z0 = tinyort_multiply_pairs(x[3], tinyort_odd(u), tinyort_multiply_pairs(x[1], tinyort_even(u), z0));
@@ -158,7 +158,7 @@ static void tinyort_rows(const tinyort_bytes_shape *s, const void *a, const void
         }
         z[m] = tinyort_requantize(&own, z0, factors[m]); /* where z is y, the value of y stays */
         y[m] = tinyort_requantize(&own, y0, factors[m]);
-        if (m + 1 == own.filters) {
+        if ((m + 1) == own.filters) {
             break;
         }
         z[m + 1] = tinyort_requantize(&own, z1, factors[m + 1]);

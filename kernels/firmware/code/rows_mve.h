@@ -118,12 +118,12 @@ static void tinyort_run_tiles(const tinyort_bytes_shape *s, tinyort_tiles *t, co
 static void tinyort_run_tiles(const tinyort_bytes_shape *s, tinyort_tiles *t, const int8_t *w, int32_t first) {
     int8_t *y = (int8_t *)t->y, *z = (int8_t *)t->z;
     for (int32_t m = 0; m < t->left; m++) {
-        const int8_t *weights = w + m / 4 * 4 * s->depth + m % 4 * 16;
+        const int8_t *weights = w + (m / 4 * 4 * s->depth) + (m % 4 * 16);
         int32_t sum = t->bias[m], other = sum;
         for (int32_t k = 0; k < s->length; k++) {
-            const int32_t at = k < first ? k : k + 16 - first;
-            sum += t->a[k] * weights[at / 16 * 64 + at % 16];
-            other += t->b[k] * weights[at / 16 * 64 + at % 16];
+            const int32_t at = (k < first) ? k : (k + 16 - first);
+            sum += t->a[k] * weights[(at / 16 * 64) + (at % 16)];
+            other += t->b[k] * weights[(at / 16 * 64) + (at % 16)];
         }
         y[m] = tinyort_requantize(s, sum, t->factors[m]);
         z[m] = tinyort_requantize(s, other, t->factors[m]);
@@ -146,7 +146,7 @@ static void tinyort_store_few(int8_t *to, const int8_t *from, int32_t count) {
 
 static void tinyort_rows(const tinyort_bytes_shape *s, const void *a, const void *b, const int8_t *w,
                          const int32_t *bias, const float *factors, int8_t *y, int8_t *z) {
-    const int32_t more = (int32_t)((uint32_t)(s->length - 1) / 16), first = s->length - 16 * more;
+    const int32_t more = (int32_t)((uint32_t)(s->length - 1) / 16u), first = s->length - (16 * more);
     const int32_t filters = s->filters, whole = filters & -4;
     int8_t last[8];
     tinyort_tiles t;
@@ -159,11 +159,11 @@ static void tinyort_rows(const tinyort_bytes_shape *s, const void *a, const void
     t.a_next = t.a + first;
     t.b_next = t.b + first;
     t.more = more;
-    for (int32_t done = 0; done < filters; done = done < whole ? whole : filters) {
-        t.y = done < whole ? y : last;
-        t.z = done < whole ? z : last + 4;
-        t.left = done < whole ? whole : 4;
-        tinyort_run_tiles(s, &t, w + done * s->depth, first);
+    for (int32_t done = 0; done < filters; done = (done < whole) ? whole : filters) {
+        t.y = (done < whole) ? y : last;
+        t.z = (done < whole) ? z : (last + 4);
+        t.left = (done < whole) ? whole : 4;
+        tinyort_run_tiles(s, &t, w + (done * s->depth), first);
     }
     if (whole == filters) {
         return;

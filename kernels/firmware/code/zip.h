@@ -9,12 +9,14 @@
 #include "kernels/firmware/code/offset.h"
 #include "kernels/firmware/code/store.h"
 
+#include <stddef.h>
+
 typedef struct tinyort_zip_shape {
     int32_t from, other, to, rank, dims[TINYORT_AXES], as[TINYORT_AXES], bs[TINYORT_AXES];
 } tinyort_zip_shape;
 
 static float tinyort_float_at(int32_t type, const void *x, int32_t i) {
-    return type == 7 ? ((const float *)x)[i] : (float)tinyort_load(type, x, i);
+    return (type == 7) ? ((const float *)x)[i] : (float)tinyort_load(type, x, i);
 }
 
 static void tinyort_zip(const tinyort_zip_shape *s, const void *a, const void *b, void *y, float (*f)(float, float),
@@ -28,8 +30,8 @@ static void tinyort_zip(const tinyort_zip_shape *s, const void *a, const void *b
         const int32_t left = tinyort_offset(row, last, s->dims, s->as);
         const int32_t right = tinyort_offset(row, last, s->dims, s->bs);
         for (int32_t i = 0; i < s->dims[last]; i++) {
-            const int32_t j = left + i * s->as[last], k = right + i * s->bs[last];
-            if (f) {
+            const int32_t j = left + (i * s->as[last]), k = right + (i * s->bs[last]);
+            if (f != NULL) {
                 const float value = f(tinyort_float_at(s->from, a, j), tinyort_float_at(s->other, b, k));
                 if (s->to == 7) {
                     ((float *)y)[at] = value;

@@ -39,16 +39,16 @@ static void print_check(const tort_compilation *c, FILE *file) {
         if (tort_compile_elements(tort_compile_output(c, i))) fprintf(file, "!state->out%d || ", (int)i);
     fprintf(file, "%s%s) {\n        return %s_E_NULL;\n    }\n", c->apart ? "!state->weights || " : "",
             c->arena_bytes ? "!arena" : "0", c->capitals);
-    fprintf(file, "    if ((uintptr_t)arena %% %s_ARENA_ALIGN", c->capitals);
-    if (c->apart) fprintf(file, " || (uintptr_t)state->weights %% %s_WEIGHTS_ALIGN", c->capitals);
+    fprintf(file, "    if ((((uintptr_t)arena %% (uintptr_t)%s_ARENA_ALIGN) != 0u)", c->capitals);
+    if (c->apart) fprintf(file, " || (((uintptr_t)state->weights %% (uintptr_t)%s_WEIGHTS_ALIGN) != 0u)", c->capitals);
     fprintf(file, ") {\n        return %s_E_ALIGN;\n    }\n", c->capitals);
     if (c->arena_bytes)
-        fprintf(file, "    if (state->arena_bytes < %s_ARENA_BYTES) {\n        return %s_E_ARENA;\n    }\n",
+        fprintf(file, "    if (state->arena_bytes < (size_t)%s_ARENA_BYTES) {\n        return %s_E_ARENA;\n    }\n",
                 c->capitals, c->capitals);
     if (c->apart)
         fprintf(file,
-                "    if (((const uint64_t *)state->weights)[0] != UINT64_C(0x%016" PRIx64
-                ") || ((const uint64_t *)state->weights)[2] != %s_CODE_HASH) {\n",
+                "    if ((((const uint64_t *)state->weights)[0] != UINT64_C(0x%016" PRIx64
+                ")) || (((const uint64_t *)state->weights)[2] != %s_CODE_HASH)) {\n",
                 TORT_COMPILE_MAGIC, c->capitals);
     else
         fprintf(file, "    if (%s_weights_of_%016" PRIx64 "[2] != %s_CODE_HASH) {\n", c->name, c->hashes.code,
@@ -89,7 +89,7 @@ static void print_step(const tort_compilation *c, const char *cases, FILE *file)
             "        const int status = %s_check(state, arena);\n        if (status != %s_OK) {\n"
             "            return status;\n        }\n%s        step = 1;\n    }\n",
             c->capitals, c->name, c->capitals,
-            bands ? "        memset(state->bands, 0, sizeof state->bands); /* of a run that was left */\n" : "");
+            bands ? "        (void)memset(state->bands, 0, sizeof state->bands); /* of a run that was left */\n" : "");
     fprintf(file, "    (void)values;\n    %s_BEFORE(step);\n    switch (step) {\n%s    default:\n", c->capitals, cases);
     fprintf(file, "        return %s_E_STEP;\n    }\n    %s_AFTER(step);\n", c->capitals, c->capitals);
     if (bands) fprintf(file, "    if (again == 0) {\n    ");
@@ -113,7 +113,7 @@ void tort_compile_functions(const tort_compilation *c, const char *cases, FILE *
     if (c->apart) fprintf(file, "    state.weights = weights;\n");
     fprintf(file,
             "    state.arena_bytes = %s_ARENA_BYTES;\n    state.next = 0;\n    do {\n"
-            "        next = %s_step(&state, arena);\n        if (next > 0 && %s_CANCELS(next)) {\n"
+            "        next = %s_step(&state, arena);\n        if ((next > 0) && (%s_CANCELS(next))) {\n"
             "            next = %s_E_CANCELLED;\n        }\n    } while (next > 0);\n    return next;\n}\n",
             c->capitals, c->name, c->capitals, c->capitals);
 }

@@ -53,15 +53,15 @@ static void print_border(const tort_compilation *c, FILE *file, const char *name
         file,
         "\n/* value / scale, rounded half to even, plus the zero point, saturated; NaN gives the least integer. */\n"
         "static inline %s %s_%s_quantize(float value) {\n"
-        "    const float low = (float)(%d - %s_%s_ZERO), high = (float)(%d - %s_%s_ZERO);\n"
+        "    const float low = (float)(%s%s_%s_ZERO), high = (float)(%d - %s_%s_ZERO);\n"
         "    float steps = value / %s_%s_SCALE;\n    int32_t bits;\n",
-        element, c->name, name, is_signed ? -128 : 0, capitals, port, is_signed ? 127 : 255, capitals, port, capitals,
-        port);
+        element, c->name, name, is_signed ? "-128 - " : "-", capitals, port, is_signed ? 127 : 255, capitals, port,
+        capitals, port);
     fprintf(
         file,
         "    if (!(steps > low)) {\n        steps = low;\n    }\n    if (steps > high) {\n        steps = high;\n    }\n"
         "    steps += 12582912.0f; /* 1.5 * 2^23: the integer stands in the low bits */\n"
-        "    memcpy(&bits, &steps, sizeof bits);\n    return (%s)(bits - 0x4b400000 + %s_%s_ZERO);\n}\n",
+        "    (void)memcpy(&bits, &steps, sizeof bits);\n    return (%s)(bits - 0x4b400000 + %s_%s_ZERO);\n}\n",
         element, capitals, port);
 }
 

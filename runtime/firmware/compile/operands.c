@@ -109,5 +109,6 @@ const char *tort_compile_operand(tort_compilation *c, int32_t number) {
     case TORT_HOME_ARENA: break;
     default: return NULL;
     }
+    if (!slot->offset) return tort_arena_format(&c->arena, "(%s *)values", type);
     return tort_arena_format(&c->arena, "(%s *)(values + %llu)", type, (unsigned long long)slot->offset);
 }

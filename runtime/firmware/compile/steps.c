@@ -217,7 +217,8 @@ static tort_status emit_kernel(tort_compilation *c, const tort_step *step, const
                         .constant = tort_compile_shape,
                         .ud = c,
                         .error = c->error};
-    if (step->scratch_bytes)
+    if (step->scratch_bytes && !step->scratch_offset) emit->scratch = "values";
+    if (step->scratch_bytes && step->scratch_offset)
         emit->scratch = tort_arena_format(&c->arena, "values + %llu", (unsigned long long)step->scratch_offset);
     c->packed_listed = false;
     if (unit->packed) emit->packed = packed_name(c, unit, &c->packed_listed);
@@ -270,7 +271,7 @@ static tort_status emit_conversion(tort_compilation *c, const tort_step *step, c
 }
 
 static void print_copy(tort_compilation *c, const char *to, const char *from, int64_t bytes, FILE *file) {
-    fprintf(file, "        memcpy(%s, %s, %lld);\n", to, from, (long long)bytes);
+    fprintf(file, "        (void)memcpy(%s, %s, %lld);\n", to, from, (long long)bytes);
     c->calls++;
 }
 
@@ -304,17 +305,18 @@ static tort_status print_layer(tort_compilation *c, const tort_step *step, int32
     fprintf(file, "    case %d: ", (int)layer);
     if (slot->line_bytes) {
         const long long row = slot->line_bytes / c->plan->bands[step->bands - 1].layers[layer].lines;
-        fprintf(file,
-                "\n        if (band.keep > 0) {\n            memmove(values + %llu, values + %llu + band.drop * %lld, "
-                "(size_t)band.keep * %lld);\n        }\n        ",
-                (unsigned long long)slot->offset, (unsigned long long)slot->offset, row, row);
+        fprintf(
+            file,
+            "\n        if (band.keep > 0) {\n            (void)memmove(values + %llu, values + %llu + (band.drop * %lld), "
+            "(size_t)band.keep * %lldu);\n        }\n        ",
+            (unsigned long long)slot->offset, (unsigned long long)slot->offset, row, row);
     }
     for (int32_t i = 0, k = 0; i <= step->input_count; i++) {
         const bool in = i < step->input_count;
         if (in ? i >= 32 || !(step->rows.inputs >> i & 1) : step->rows.reduces) continue;
         texts[i] =
-            tort_arena_format(&c->arena, "%s + band.%s * %lld", texts[i], in ? k++ ? "in_at[1]" : "in_at[0]" : "out_at",
-                              (long long)tort_compile_row(c, step, i));
+            tort_arena_format(&c->arena, "%s + (band.%s * %lld)", texts[i],
+                              in ? k++ ? "in_at[1]" : "in_at[0]" : "out_at", (long long)tort_compile_row(c, step, i));
         if (!texts[i]) return tort_out_of_memory(c->error, 0);
     }
     return emit_kernel(c, step, texts, file);
@@ -354,7 +356,7 @@ static tort_status print_bands(tort_compilation *c, const tort_band_steps *bands
     if (!status) {
         print_layers(bands, file);
         print_indented(file, 4, body);
-        fprintf(file, "        default:\n            memset(bands, 0, sizeof *bands);\n            again = 0;\n"
+        fprintf(file, "        default:\n            (void)memset(bands, 0, sizeof *bands);\n            again = 0;\n"
                       "            break;\n        }\n        break;\n    }\n");
     }
     free(body);
