@@ -18,6 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "firmware"))
 import boards
 import families
 import products
+import rows
+import trees
 
 TABLE = Path("kernels/firmware/stack.inc")
 LIBRARY = {True: 64, False: 32}  # bytes of a function of libgcc or libm: without a unit of floats, with one
@@ -80,8 +82,8 @@ def needs(tinyort, model, shapes, target, folder, *options):
 
 
 def all_models(folder, given):
-    for make in families.MODELS:
-        path = folder / f"{make.__name__}.onnx"
+    for number, make in enumerate((*families.MODELS, *rows.MODELS, trees.random_forest_two, trees.members)):
+        path = folder / f"{number}.onnx"
         make(path)
         yield path, {}
     for kind in (np.int8, np.uint8):

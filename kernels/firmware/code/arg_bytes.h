@@ -11,12 +11,12 @@ typedef struct tinyort_arg_bytes_shape {
 } tinyort_arg_bytes_shape;
 
 static void tinyort_arg_bytes(const tinyort_arg_bytes_shape *s, const void *x, int64_t *y) {
-    for (int32_t lane = 0; lane < s->outer * s->inner; lane++) {
-        const uint8_t *from = (const uint8_t *)x + lane / s->inner * s->inner * s->length + lane % s->inner;
+    for (int32_t lane = 0; lane < (s->outer * s->inner); lane++) {
+        const uint8_t *from = (const uint8_t *)x + (lane / s->inner * s->inner * s->length) + (lane % s->inner);
         int32_t best = 0, most = *from ^ s->flip;
         for (int32_t i = 1; i < s->length; i++) {
             const int32_t value = from[i * s->inner] ^ s->flip;
-            if (value == most ? s->select_last : s->least ? value < most : value > most) {
+            if ((value == most) ? (s->select_last != 0) : (s->least ? (value < most) : (value > most))) {
                 best = i;
                 most = value;
             }

@@ -10,14 +10,16 @@ typedef struct tinyort_arg_reduce_shape {
 } tinyort_arg_reduce_shape;
 
 static void tinyort_arg_reduce(const tinyort_arg_reduce_shape *s, const float *x, int64_t *y) {
-    for (int32_t lane = 0; lane < s->outer * s->inner; lane++) {
-        const float *from = x + lane / s->inner * s->inner * s->length + lane % s->inner;
+    for (int32_t lane = 0; lane < (s->outer * s->inner); lane++) {
+        const float *from = x + (lane / s->inner * s->inner * s->length) + (lane % s->inner);
         int32_t best = 0;
         for (int32_t i = 1; i < s->length; i++) {
             const float most = from[best * s->inner], value = from[i * s->inner];
-            const int32_t equal = value == most || (value != value && most != most);
-            const int32_t better = value != value || (most == most && (s->least ? value < most : value > most));
-            if (equal ? s->select_last : better) best = i;
+            const int32_t equal = (value == most) || ((value != value) && (most != most));
+            const int32_t better = (value != value) || ((most == most) && (s->least ? (value < most) : (value > most)));
+            if ((equal != 0) ? (s->select_last != 0) : (better != 0)) {
+                best = i;
+            }
         }
         y[lane] = best;
     }

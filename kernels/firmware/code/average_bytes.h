@@ -17,7 +17,10 @@ typedef struct tinyort_average_bytes_shape {
 /* Positions of a window of `kernel` from `at` on that are before `end`, and, if `inside`, not before 0. */
 static int32_t tinyort_positions(int32_t at, int32_t kernel, int32_t dilation, int32_t end, int32_t inside) {
     int32_t count = 0;
-    for (int32_t k = 0; k < kernel; k++, at += dilation) count += at < end && (at >= 0 || !inside);
+    for (int32_t k = 0; k < kernel; k++) {
+        count += (at < end) && ((at >= 0) || !inside);
+        at += dilation;
+    }
     return count;
 }
 
@@ -25,14 +28,21 @@ static void tinyort_average_pixel(const tinyort_average_bytes_shape *s, const in
                                   int32_t *sums) {
     const tinyort_sliding *v = &s->window;
     const int32_t channels = s->rows.filters;
-    for (int32_t c = 0; c < channels; c++) sums[c] = 0;
-    for (int32_t kh = 0, h = top; kh < v->kernel_h; kh++, h += v->dilation_h)
-        for (int32_t kw = 0, w = left; kw < v->kernel_w && h >= 0 && h < v->height; kw++, w += v->dilation_w) {
-            const int8_t *from = image + (h * v->width + w) * channels;
-            if (w < 0 || w >= v->width) continue;
-            for (int32_t c = 0; c < channels; c++)
+    for (int32_t c = 0; c < channels; c++) {
+        sums[c] = 0;
+    }
+    int32_t h = top;
+    for (int32_t kh = 0; kh < v->kernel_h; kh++) {
+        int32_t w = left;
+        for (int32_t kw = 0; (kw < v->kernel_w) && (h >= 0) && (h < v->height); kw++) {
+            const int8_t *from = image + (((h * v->width) + w) * channels);
+            for (int32_t c = 0; (c < channels) && (w >= 0) && (w < v->width); c++) {
                 sums[c] += (int8_t)tinyort_flipped(from[c], s->rows.x_flip) - s->x_zero;
+            }
+            w += v->dilation_w;
         }
+        h += v->dilation_h;
+    }
 }
 
 static void tinyort_average_bytes(const tinyort_average_bytes_shape *s, const void *x, void *room, void *y,
@@ -43,18 +53,26 @@ static void tinyort_average_bytes(const tinyort_average_bytes_shape *s, const vo
     int32_t *sums = (int32_t *)room, before = 0;
     float factor = 0.0f;
     int8_t *to = (int8_t *)y;
-    for (int32_t n = 0; n < s->batch; n++, image += v->height * v->width * channels)
-        for (int32_t oh = 0; oh < v->out_h; oh++)
-            for (int32_t ow = 0; ow < v->out_w; ow++, to += channels) {
-                const int32_t top = oh * v->stride_h - v->top, left = ow * v->stride_w - v->left;
+    for (int32_t n = 0; n < s->batch; n++) {
+        for (int32_t oh = 0; oh < v->out_h; oh++) {
+            for (int32_t ow = 0; ow < v->out_w; ow++) {
+                const int32_t top = (oh * v->stride_h) - v->top, left = (ow * v->stride_w) - v->left;
                 const int32_t count =
                     tinyort_positions(top, v->kernel_h, v->dilation_h, v->height + (padded ? v->bottom : 0), !padded) *
                     tinyort_positions(left, v->kernel_w, v->dilation_w, v->width + (padded ? v->right : 0), !padded);
-                if (count != before) factor = tinyort_average_factor(x_scale, y_scale, count);
+                if (count != before) {
+                    factor = tinyort_average_factor(x_scale, y_scale, count);
+                }
                 before = count;
                 tinyort_average_pixel(s, image, top, left, sums);
-                for (int32_t c = 0; c < channels; c++) to[c] = tinyort_requantize(&s->rows, sums[c], factor);
+                for (int32_t c = 0; c < channels; c++) {
+                    to[c] = tinyort_requantize(&s->rows, sums[c], factor);
+                }
+                to += channels;
             }
+        }
+        image += v->height * v->width * channels;
+    }
 }
 
 #endif

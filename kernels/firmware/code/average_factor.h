@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 static float tinyort_average_factor(float x_scale, float y_scale, int32_t count) {
-    return count ? x_scale / (y_scale * (float)count) : 0.0f;
+    return count ? (x_scale / (y_scale * (float)count)) : 0.0f;
 }
 
 #endif

@@ -12,7 +12,7 @@ typedef struct tinyort_batch_norm_shape {
 
 static void tinyort_batch_norm(const tinyort_batch_norm_shape *s, const float *x, const float *scale, const float *bias,
                                const float *mean, const float *variance, float *y, float epsilon) {
-    for (int32_t row = 0; row < s->batch * s->channels; row++) {
+    for (int32_t row = 0; row < (s->batch * s->channels); row++) {
         const int32_t c = row % s->channels;
         const float factor = scale[c] / sqrtf(variance[c] + epsilon);
         for (int32_t i = 0; i < s->inner; i++) {

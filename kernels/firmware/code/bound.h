@@ -9,7 +9,9 @@ typedef struct tinyort_bound_shape {
 } tinyort_bound_shape;
 
 static void tinyort_bound(const tinyort_bound_shape *s, const float *x, float *y, float low, float high) {
-    for (int32_t i = 0; i < s->count; i++) y[i] = tinyort_clamp(x[i], low, high);
+    for (int32_t i = 0; i < s->count; i++) {
+        y[i] = tinyort_clamp(x[i], low, high);
+    }
 }
 
 #endif

@@ -10,13 +10,15 @@ typedef struct tinyort_cast_shape {
 } tinyort_cast_shape;
 
 static void tinyort_cast(const tinyort_cast_shape *s, const void *x, void *y) {
-    for (int32_t i = 0; i < s->count; i++)
-        if (s->from == 7 && s->to == 8)
+    for (int32_t i = 0; i < s->count; i++) {
+        if ((s->from == 7) && (s->to == 8)) {
             ((uint8_t *)y)[i] = ((const float *)x)[i] != 0.0f;
-        else if (s->from == 7 && s->to == 7)
+        } else if ((s->from == 7) && (s->to == 7)) {
             ((float *)y)[i] = ((const float *)x)[i];
-        else
+        } else {
             tinyort_store(s->to, y, i, tinyort_load(s->from, x, i));
+        }
+    }
 }
 
 #endif

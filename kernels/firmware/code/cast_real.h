@@ -9,7 +9,9 @@ typedef struct tinyort_cast_real_shape {
 } tinyort_cast_real_shape;
 
 static void tinyort_cast_real(const tinyort_cast_real_shape *s, const void *x, void *y) {
-    for (int32_t i = 0; i < s->count; i++) tinyort_store_real(s->to, y, i, tinyort_load_real(s->from, x, i));
+    for (int32_t i = 0; i < s->count; i++) {
+        tinyort_store_real(s->to, y, i, tinyort_load_real(s->from, x, i));
+    }
 }
 
 #endif

@@ -9,8 +9,10 @@
 #include <string.h>
 
 static float tinyort_clamp(float x, float low, float high) {
-    if (x < low) x = low;
-    return x > high ? high : x;
+    if (x < low) {
+        x = low;
+    }
+    return (x > high) ? high : x;
 }
 
 #endif

@@ -13,8 +13,12 @@ static void tinyort_clip(const tinyort_clip_shape *s, const float *x, const floa
                          float lowest, float highest) {
     const float top = high ? *high : highest;
     float bottom = low ? *low : lowest;
-    if (bottom > top) bottom = top;
-    for (int32_t i = 0; i < s->count; i++) y[i] = tinyort_clamp(x[i], bottom, top);
+    if (bottom > top) {
+        bottom = top;
+    }
+    for (int32_t i = 0; i < s->count; i++) {
+        y[i] = tinyort_clamp(x[i], bottom, top);
+    }
 }
 
 #endif

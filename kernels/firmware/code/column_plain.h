@@ -7,9 +7,11 @@
 
 static const void *tinyort_column(const tinyort_conv_bytes_shape *s, const int8_t *image, int32_t h, int32_t w,
                                   void *room, int32_t column) {
-    int8_t *to = (int8_t *)room + column * s->rows.depth;
-    if (s->direct)
-        return image + (h * s->window.at.stride_h * s->window.at.width + w * s->window.at.stride_w) * s->window.pixel;
+    int8_t *to = (int8_t *)room + (column * s->rows.depth);
+    if (s->direct != 0) {
+        return image +
+               (((h * s->window.at.stride_h * s->window.at.width) + (w * s->window.at.stride_w)) * s->window.pixel);
+    }
     tinyort_window(&s->window, image, h, w, to);
     return to;
 }

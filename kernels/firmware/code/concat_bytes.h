@@ -13,9 +13,15 @@ typedef struct tinyort_concat_bytes_shape {
 static void tinyort_concat_bytes(const tinyort_concat_bytes_shape *s, const void *x, const void *table, void *y) {
     const uint8_t *from = (const uint8_t *)x, *entries = (const uint8_t *)table;
     uint8_t *to = (uint8_t *)y + s->at;
-    for (int32_t o = 0; o < s->outer; o++, from += s->length, to += s->pitch) {
-        if (s->same) memcpy(to, from, (size_t)s->length);
-        for (int32_t i = 0; i < s->length && !s->same; i++) to[i] = entries[from[i]];
+    for (int32_t o = 0; o < s->outer; o++) {
+        if (s->same != 0) {
+            (void)memcpy(to, from, (size_t)s->length);
+        }
+        for (int32_t i = 0; (i < s->length) && !s->same; i++) {
+            to[i] = entries[from[i]];
+        }
+        from += s->length;
+        to += s->pitch;
     }
 }
 

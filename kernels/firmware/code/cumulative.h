@@ -17,27 +17,32 @@ static void tinyort_cumulative(const tinyort_cumulative_shape *s, const void *x,
     const int32_t axis = tinyort_index(axes, s->narrow, 0, s->rank), length = s->dims[axis];
     int32_t lanes = 1, inner = 1;
     for (int32_t i = 0; i < s->rank; i++) {
-        if (i != axis) lanes *= s->dims[i];
-        if (i > axis) inner *= s->dims[i];
+        if (i != axis) {
+            lanes *= s->dims[i];
+        }
+        if (i > axis) {
+            inner *= s->dims[i];
+        }
     }
     for (int32_t lane = 0; lane < lanes; lane++) {
-        const int32_t first = lane / inner * inner * length + lane % inner;
+        const int32_t first = (lane / inner * inner * length) + (lane % inner);
         double sum = (double)s->product;
         uint64_t whole = (uint64_t)s->product;
         for (int32_t i = 0; i < length; i++) {
-            const int32_t at = first + (s->reverse ? length - 1 - i : i) * inner;
-            const double before = sum, value = s->type == 9   ? ((const double *)x)[at]
-                                               : s->type == 7 ? (double)((const float *)x)[at]
-                                                              : 0.0;
-            const uint64_t old = whole, added = s->type < 7 ? (uint64_t)tinyort_load(s->type, x, at) : 0;
-            sum = s->product ? sum * value : sum + value;
-            whole = s->product ? whole * added : whole + added;
-            if (s->type == 9)
+            const int32_t at = first + ((s->reverse ? (length - 1 - i) : i) * inner);
+            const double before = sum, value = (s->type == 9)   ? ((const double *)x)[at]
+                                               : (s->type == 7) ? (double)((const float *)x)[at]
+                                                                : 0.0;
+            const uint64_t old = whole, added = (s->type < 7) ? (uint64_t)tinyort_load(s->type, x, at) : 0;
+            sum = s->product ? (sum * value) : (sum + value);
+            whole = s->product ? (whole * added) : (whole + added);
+            if (s->type == 9) {
                 ((double *)y)[at] = s->exclusive ? before : sum;
-            else if (s->type == 7)
+            } else if (s->type == 7) {
                 ((float *)y)[at] = (float)(s->exclusive ? before : sum);
-            else
+            } else {
                 tinyort_store(s->type, y, at, (int64_t)(s->exclusive ? old : whole));
+            }
         }
     }
 }

@@ -17,24 +17,34 @@ static void tinyort_dense_row(const tinyort_bytes_shape *s, const int8_t *x, con
     uint32_t *wide = (uint32_t *)room;
     for (int32_t k = 0; k < length; k += 4) {
         int8_t last[4] = {0};
-        for (int32_t i = 0; k + 4 > length && i < length - k; i++) last[i] = x[k + i];
-        const uint32_t word = tinyort_flipped(tinyort_word(k + 4 > length ? last : x + k), flip);
+        for (int32_t i = 0; ((k + 4) > length) && (i < (length - k)); i++) {
+            last[i] = x[k + i];
+        }
+        const uint32_t word = tinyort_flipped(tinyort_word(((k + 4) > length) ? last : (x + k)), flip);
         *wide++ = tinyort_even(word);
         *wide++ = tinyort_odd(word);
     }
     for (int32_t m = 0; m < own.filters; m += 4) {
         int32_t y0 = bias[m], y1 = bias[m + 1], y2 = bias[m + 2], y3 = bias[m + 3];
         const uint32_t *p = (const uint32_t *)room;
-        const int8_t *end = w + 4 * own.depth;
-        for (; end - w >= 32;) {
+        const int8_t *end = w + (4 * own.depth);
+        for (; (end - w) >= 32;) {
             TINYORT_ONE_BY_FOUR(w, p, y0, y1, y2, y3);
             TINYORT_ONE_BY_FOUR(w, p, y0, y1, y2, y3);
         }
-        while (w < end) TINYORT_ONE_BY_FOUR(w, p, y0, y1, y2, y3);
+        while (w < end) {
+            TINYORT_ONE_BY_FOUR(w, p, y0, y1, y2, y3);
+        }
         y[m] = tinyort_requantize(&own, y0, factors[m]);
-        if (m + 1 < own.filters) y[m + 1] = tinyort_requantize(&own, y1, factors[m + 1]);
-        if (m + 2 < own.filters) y[m + 2] = tinyort_requantize(&own, y2, factors[m + 2]);
-        if (m + 3 < own.filters) y[m + 3] = tinyort_requantize(&own, y3, factors[m + 3]);
+        if ((m + 1) < own.filters) {
+            y[m + 1] = tinyort_requantize(&own, y1, factors[m + 1]);
+        }
+        if ((m + 2) < own.filters) {
+            y[m + 2] = tinyort_requantize(&own, y2, factors[m + 2]);
+        }
+        if ((m + 3) < own.filters) {
+            y[m + 3] = tinyort_requantize(&own, y3, factors[m + 3]);
+        }
     }
 }
 

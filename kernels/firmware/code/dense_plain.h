@@ -13,14 +13,17 @@ static void tinyort_dense_row(const tinyort_bytes_shape *s, const int8_t *x, con
                               const float *factors, void *room, int8_t *y) {
     const tinyort_bytes_shape own = *s;
     const int32_t depth = own.depth, length = own.length, flip = s->x_flip;
-    (void)room, (void)flip;
-    for (int32_t m = 0; m < own.filters; m += 4, w += 4 * depth) {
+    (void)room;
+    (void)flip;
+    for (int32_t m = 0; m < own.filters; m += 4) {
         int32_t y0 = bias[m], y1 = bias[m + 1], y2 = bias[m + 2], y3 = bias[m + 3], k = 0;
 #if defined(__aarch64__)
         int32x4_t sums[4] = {vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0)};
-        for (; k + 8 <= length; k += 8) {
+        for (; (k + 8) <= length; k += 8) {
             int8x8_t value = vld1_s8(x + k);
-            if (tinyort_flips(flip)) value = veor_s8(value, vdup_n_s8(-128));
+            if (tinyort_flips(flip) != 0) {
+                value = veor_s8(value, vdup_n_s8(-128));
+            }
             sums[0] = vpadalq_s16(sums[0], vmull_s8(value, vld1_s8(w + k)));
             sums[1] = vpadalq_s16(sums[1], vmull_s8(value, vld1_s8(w + depth + k)));
             sums[2] = vpadalq_s16(sums[2], vmull_s8(value, vld1_s8(w + 2 * depth + k)));
@@ -35,13 +38,20 @@ static void tinyort_dense_row(const tinyort_bytes_shape *s, const int8_t *x, con
             const int32_t value = (int8_t)tinyort_flipped(x[k], flip);
             y0 += value * w[k];
             y1 += value * w[depth + k];
-            y2 += value * w[2 * depth + k];
-            y3 += value * w[3 * depth + k];
+            y2 += value * w[(2 * depth) + k];
+            y3 += value * w[(3 * depth) + k];
         }
         y[m] = tinyort_requantize(&own, y0, factors[m]);
-        if (m + 1 < own.filters) y[m + 1] = tinyort_requantize(&own, y1, factors[m + 1]);
-        if (m + 2 < own.filters) y[m + 2] = tinyort_requantize(&own, y2, factors[m + 2]);
-        if (m + 3 < own.filters) y[m + 3] = tinyort_requantize(&own, y3, factors[m + 3]);
+        if ((m + 1) < own.filters) {
+            y[m + 1] = tinyort_requantize(&own, y1, factors[m + 1]);
+        }
+        if ((m + 2) < own.filters) {
+            y[m + 2] = tinyort_requantize(&own, y2, factors[m + 2]);
+        }
+        if ((m + 3) < own.filters) {
+            y[m + 3] = tinyort_requantize(&own, y3, factors[m + 3]);
+        }
+        w += 4 * depth;
     }
 }
 

@@ -20,13 +20,17 @@ static void tinyort_dense_sums(const float *x, const float *u, const float *v, i
                                float *sums) {
     tinyort_four a = tinyort_load_four(from), b = tinyort_load_four(from + 4);
     int32_t k = depth;
-    for (; k >= 4; k -= 4, x += 4) {
+    for (; k >= 4; k -= 4) {
         tinyort_add_products(a, b, u, v, x[0]);
         tinyort_add_products(a, b, u, v, x[1]);
         tinyort_add_products(a, b, u, v, x[2]);
         tinyort_add_products(a, b, u, v, x[3]);
+        x += 4;
     }
-    for (; k > 0; k--, x++) tinyort_add_products(a, b, u, v, *x);
+    for (; k > 0; k--) {
+        tinyort_add_products(a, b, u, v, *x);
+        x++;
+    }
     tinyort_store_four(sums, a);
     tinyort_store_four(sums + 4, b);
 }

@@ -28,27 +28,35 @@ static inline void tinyort_depthwise_sixteen(const tinyort_depthwise_shape *s, c
     const mve_pred16_t lanes = vctp8q((uint32_t)count);
     int32x4_t y0 = vldrwq_s32(bias), y1 = vldrwq_s32(bias + 4), y2 = vldrwq_s32(bias + 8), y3 = vldrwq_s32(bias + 12);
     const int32_t width = s->window.at.kernel_w;
-    for (int32_t kh = s->window.at.kernel_h; kh > 0; kh--, from += row) {
+    for (int32_t kh = s->window.at.kernel_h; kh > 0; kh--) {
         const int8_t *x = from;
-        for (int32_t kw = width; kw > 0; kw--, x += column, w += 16) {
+        for (int32_t kw = width; kw > 0; kw--) {
             int8x16_t value = whole ? vldrbq_s8(x) : vldrbq_z_s8(x, lanes);
             const int8x16_t weight = vldrbq_s8(w);
-            if (tinyort_flips(s->rows.x_flip)) value = veorq_s8(value, vdupq_n_s8(-128));
+            if (tinyort_flips(s->rows.x_flip) != 0) {
+                value = veorq_s8(value, vdupq_n_s8(-128));
+            }
             const int16x8_t even = vmullbq_int_s8(value, weight), odd = vmulltq_int_s8(value, weight);
             y0 = vaddq_s32(y0, vmovlbq_s16(even));
             y1 = vaddq_s32(y1, vmovltq_s16(even));
             y2 = vaddq_s32(y2, vmovlbq_s16(odd));
             y3 = vaddq_s32(y3, vmovltq_s16(odd));
+            x += column;
+            w += 16;
         }
+        from += row;
     }
     const int16x8_t even = tinyort_narrow(y0, y1, factors, s->rows.zero);
     const int16x8_t odd = tinyort_narrow(y2, y3, factors + 8, s->rows.zero);
     int8x16_t bytes = vqmovntq_s16(vqmovnbq_s16(vuninitializedq_s8(), even), odd);
-    if (tinyort_flips(s->rows.flip)) bytes = veorq_s8(bytes, vdupq_n_s8(-128));
-    if (whole)
+    if (tinyort_flips(s->rows.flip) != 0) {
+        bytes = veorq_s8(bytes, vdupq_n_s8(-128));
+    }
+    if (whole != 0) {
         vstrbq_s8(y, bytes);
-    else
+    } else {
         vstrbq_p_s8(y, bytes, lanes);
+    }
 }
 
 static inline void tinyort_depthwise_eight(const tinyort_depthwise_shape *s, const int8_t *from, int32_t row,
@@ -57,35 +65,46 @@ static inline void tinyort_depthwise_eight(const tinyort_depthwise_shape *s, con
     const mve_pred16_t lanes = vctp16q((uint32_t)count);
     int32x4_t even = vldrwq_s32(bias), odd = vldrwq_s32(bias + 4);
     const int32_t width = s->window.at.kernel_w;
-    for (int32_t kh = s->window.at.kernel_h; kh > 0; kh--, from += row) {
+    for (int32_t kh = s->window.at.kernel_h; kh > 0; kh--) {
         const int8_t *x = from;
-        for (int32_t kw = width; kw > 0; kw--, x += column, w += 8) {
+        for (int32_t kw = width; kw > 0; kw--) {
             int16x8_t value = whole ? vldrbq_s16(x) : vldrbq_z_s16(x, lanes);
-            if (tinyort_flips(s->rows.x_flip)) value = vsubq_n_s16(vandq_s16(value, vdupq_n_s16(255)), 128);
+            if (tinyort_flips(s->rows.x_flip) != 0) {
+                value = vsubq_n_s16(vandq_s16(value, vdupq_n_s16(255)), 128);
+            }
             const int16x8_t product = vmulq_s16(value, vldrbq_s16(w));
             even = vaddq_s32(even, vmovlbq_s16(product));
             odd = vaddq_s32(odd, vmovltq_s16(product));
+            x += column;
+            w += 8;
         }
+        from += row;
     }
     int16x8_t both = tinyort_narrow(even, odd, factors, s->rows.zero);
     both = vminq_s16(vmaxq_s16(both, vdupq_n_s16(-128)), vdupq_n_s16(127));
-    if (tinyort_flips(s->rows.flip)) both = veorq_s16(both, vdupq_n_s16(0x80));
-    if (whole)
+    if (tinyort_flips(s->rows.flip) != 0) {
+        both = veorq_s16(both, vdupq_n_s16(0x80));
+    }
+    if (whole != 0) {
         vstrbq_s16(y, both);
-    else
+    } else {
         vstrbq_p_s16(y, both, lanes);
+    }
 }
 #else
 static void tinyort_depthwise_lanes(const tinyort_depthwise_shape *s, const int8_t *from, int32_t row, int32_t column,
                                     const int8_t *w, const int32_t *bias, const float *factors, int8_t *y,
                                     int32_t lanes, int32_t count) {
     for (int32_t c = 0; c < count; c++) {
-        const int32_t at = lanes == 8 ? c / 2 + c % 2 * 4 : c % 2 * 8 + c / 2 % 2 * 4 + c / 4;
+        const int32_t at = (lanes == 8) ? ((c / 2) + (c % 2 * 4)) : ((c % 2 * 8) + (c / 2 % 2 * 4) + (c / 4));
         const int8_t *tap = w + c;
         int32_t sum = bias[at];
-        for (int32_t kh = 0; kh < s->window.at.kernel_h; kh++)
-            for (int32_t kw = 0; kw < s->window.at.kernel_w; kw++, tap += lanes)
-                sum += (int8_t)tinyort_flipped(from[kh * row + kw * column + c], s->rows.x_flip) * *tap;
+        for (int32_t kh = 0; kh < s->window.at.kernel_h; kh++) {
+            for (int32_t kw = 0; kw < s->window.at.kernel_w; kw++) {
+                sum += (int8_t)tinyort_flipped(from[(kh * row) + (kw * column) + c], s->rows.x_flip) * *tap;
+                tap += lanes;
+            }
+        }
         y[c] = tinyort_requantize(&s->rows, sum, factors[at]);
     }
 }
@@ -100,15 +119,17 @@ static void tinyort_depthwise_pixel(const tinyort_depthwise_shape *s, const int8
                                     const int8_t *w, const int32_t *bias, const float *factors, int8_t *y) {
     const int32_t taps = s->window.at.kernel_h * s->window.at.kernel_w, channels = s->rows.filters;
     int32_t c = 0;
-    for (; c + 16 <= channels; c += 16)
-        tinyort_depthwise_sixteen(s, from + c, row, column, w + c * taps, bias + c, factors + c, y + c, 16, 1);
+    for (; (c + 16) <= channels; c += 16) {
+        tinyort_depthwise_sixteen(s, from + c, row, column, w + (c * taps), bias + c, factors + c, y + c, 16, 1);
+    }
     const int32_t left = channels - c;
-    if (left > 8)
-        tinyort_depthwise_sixteen(s, from + c, row, column, w + c * taps, bias + c, factors + c, y + c, left, 0);
-    else if (left == 8)
-        tinyort_depthwise_eight(s, from + c, row, column, w + c * taps, bias + c, factors + c, y + c, 8, 1);
-    else if (left > 0)
-        tinyort_depthwise_eight(s, from + c, row, column, w + c * taps, bias + c, factors + c, y + c, left, 0);
+    if (left > 8) {
+        tinyort_depthwise_sixteen(s, from + c, row, column, w + (c * taps), bias + c, factors + c, y + c, left, 0);
+    } else if (left == 8) {
+        tinyort_depthwise_eight(s, from + c, row, column, w + (c * taps), bias + c, factors + c, y + c, 8, 1);
+    } else if (left > 0) {
+        tinyort_depthwise_eight(s, from + c, row, column, w + (c * taps), bias + c, factors + c, y + c, left, 0);
+    }
 }
 
 #endif

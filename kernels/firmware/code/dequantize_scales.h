@@ -12,11 +12,11 @@ typedef struct tinyort_dequantize_scales_shape {
 
 static void tinyort_dequantize_scales(const tinyort_dequantize_scales_shape *s, const void *x, const float *scale,
                                       const void *zero, float *y) {
-    for (int32_t i = 0; i < s->at.outer * s->at.length * s->at.inner; i++) {
+    for (int32_t i = 0; i < (s->at.outer * s->at.length * s->at.inner); i++) {
         const int32_t k = tinyort_scale_of(&s->at, i);
         const int64_t whole = tinyort_load(s->at.type, x, i) - (zero ? tinyort_load(s->at.type, zero, k) : 0);
-        y[i] =
-            whole < 16777216 && whole > -16777216 ? (float)whole * scale[k] : (float)((double)whole * (double)scale[k]);
+        y[i] = ((whole < 16777216) && (whole > -16777216)) ? ((float)whole * scale[k])
+                                                           : (float)((double)whole * (double)scale[k]);
     }
 }
 

@@ -13,17 +13,25 @@ static void tinyort_dynamic_quantize(const tinyort_dynamic_quantize_shape *s, co
                                      uint8_t *zero) {
     float low = 0.0f, high = 0.0f;
     for (int32_t i = 0; i < s->count; i++) {
-        if (x[i] < low) low = x[i];
-        if (x[i] > high) high = x[i];
+        if (x[i] < low) {
+            low = x[i];
+        }
+        if (x[i] > high) {
+            high = x[i];
+        }
     }
-    *scale = high > low ? (high - low) / 255.0f : 1.0f;
-    float middle = *scale > 0.0f ? -low / *scale : 0.0f;
-    if (!(middle > 0.0f)) middle = 0.0f;
-    if (middle > 255.0f) middle = 255.0f;
+    *scale = (high > low) ? ((high - low) / 255.0f) : 1.0f;
+    float middle = (*scale > 0.0f) ? (-low / *scale) : 0.0f;
+    if (!(middle > 0.0f)) {
+        middle = 0.0f;
+    }
+    if (middle > 255.0f) {
+        middle = 255.0f;
+    }
     middle += 12582912.0f; /* 1.5 * 2^23: rounds to even */
     *zero = (uint8_t)(middle - 12582912.0f);
     const tinyort_quantize_shape quantize = {s->count, *zero, 0x80};
-    tinyort_quantize(&quantize, x, y, *scale > 0.0f ? *scale : 1.0f);
+    tinyort_quantize(&quantize, x, y, (*scale > 0.0f) ? *scale : 1.0f);
 }
 
 #endif

@@ -8,10 +8,14 @@
 
 static float tinyort_exp(float x) {
     int32_t power;
-    if (!(x < 89.0f)) return x != x ? x : INFINITY;
-    if (x < -104.0f) return 0.0f;
+    if (!(x < 89.0f)) {
+        return (x != x) ? x : INFINITY;
+    }
+    if (x < -104.0f) {
+        return 0.0f;
+    }
     const float result = tinyort_exp_reduced(x, &power) * tinyort_power_of_two(power / 2);
-    return result * tinyort_power_of_two(power - power / 2);
+    return result * tinyort_power_of_two(power - (power / 2));
 }
 
 #endif

@@ -6,7 +6,9 @@
 
 static inline float tinyort_exp_below(float x) {
     int32_t power;
-    if (x < -87.33654f) return 0.0f;
+    if (x < -87.33654f) {
+        return 0.0f;
+    }
     const float result = tinyort_exp_reduced(x, &power);
     return result * tinyort_power_of_two(power);
 }

@@ -18,7 +18,7 @@ static inline float tinyort_exp_reduced(float x, int32_t *power) {
     result = (result + 0.166665766464f) * r;
     result = (result + 0.500000002709f) * r;
     result *= r;
-    memcpy(power, &shifted, sizeof shifted);
+    (void)memcpy(power, &shifted, sizeof shifted);
     *power -= 0x4B400000;
     return (result + r) + 1.0f;
 }
@@ -26,7 +26,7 @@ static inline float tinyort_exp_reduced(float x, int32_t *power) {
 static inline float tinyort_power_of_two(int32_t power) {
     const uint32_t bits = (uint32_t)(power + 127) << 23;
     float factor;
-    memcpy(&factor, &bits, sizeof bits);
+    (void)memcpy(&factor, &bits, sizeof bits);
     return factor;
 }
 

@@ -9,7 +9,9 @@ typedef struct tinyort_flip_shape {
 } tinyort_flip_shape;
 
 static void tinyort_flip(const tinyort_flip_shape *s, const uint8_t *x, uint8_t *y) {
-    for (int32_t i = 0; i < s->count; i++) y[i] = !x[i];
+    for (int32_t i = 0; i < s->count; i++) {
+        y[i] = !x[i];
+    }
 }
 
 #endif

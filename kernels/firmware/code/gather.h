@@ -13,11 +13,13 @@ typedef struct tinyort_gather_shape {
 
 static void tinyort_gather(const tinyort_gather_shape *s, const void *x, const void *indices, void *y) {
     unsigned char *to = (unsigned char *)y;
-    for (int32_t outer = 0; outer < s->outer; outer++)
-        for (int32_t i = 0; i < s->count; i++, to += s->slice) {
+    for (int32_t outer = 0; outer < s->outer; outer++) {
+        for (int32_t i = 0; i < s->count; i++) {
             const int32_t index = tinyort_index(indices, s->narrow, i, s->size);
-            memcpy(to, (const unsigned char *)x + (outer * s->size + index) * s->slice, (size_t)s->slice);
+            (void)memcpy(to, (const unsigned char *)x + (((outer * s->size) + index) * s->slice), (size_t)s->slice);
+            to += s->slice;
         }
+    }
 }
 
 #endif

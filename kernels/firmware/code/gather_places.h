@@ -12,9 +12,11 @@ typedef struct tinyort_gather_places_shape {
 } tinyort_gather_places_shape;
 
 static void tinyort_gather_places(const tinyort_gather_places_shape *s, const void *x, const void *indices, void *y) {
-    for (int32_t i = 0; i < s->count; i++)
-        memcpy((unsigned char *)y + i * s->bytes,
-               (const unsigned char *)x + tinyort_place(&s->places, indices, i) * s->element_bytes, (size_t)s->bytes);
+    for (int32_t i = 0; i < s->count; i++) {
+        (void)memcpy((unsigned char *)y + (i * s->bytes),
+                     (const unsigned char *)x + (tinyort_place(&s->places, indices, i) * s->element_bytes),
+                     (size_t)s->bytes);
+    }
 }
 
 #endif

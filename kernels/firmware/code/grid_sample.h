@@ -12,10 +12,10 @@ typedef struct tinyort_grid_sample_shape {
 
 static void tinyort_grid_sample(const tinyort_grid_sample_shape *s, const float *x, const float *grid, float *y) {
     const int32_t taps = 1 << s->grid.mode;
-    for (int32_t item = 0; item < s->batch * s->points; item++, grid += s->spatial) {
+    for (int32_t item = 0; item < (s->batch * s->points); item++) {
         int32_t offsets[64] = {0}, count = 1, elements = 1;
         float factors[64] = {1.0f};
-        for (int32_t axis = 0; axis < s->spatial; axis++, count *= taps) {
+        for (int32_t axis = 0; axis < s->spatial; axis++) {
             int32_t indices[4];
             float weights[4];
             tinyort_grid_taps(&s->grid, grid[s->spatial - 1 - axis], s->sizes[axis], indices, weights);
@@ -23,22 +23,24 @@ static void tinyort_grid_sample(const tinyort_grid_sample_shape *s, const float 
                 const int32_t outer = offsets[k];
                 const float factor = factors[k];
                 for (int32_t t = taps - 1; t >= 0; t--) {
-                    const int32_t outside = outer < 0 || indices[t] < 0;
-                    offsets[k * taps + t] = outside ? -1 : outer * s->sizes[axis] + indices[t];
-                    factors[k * taps + t] = factor * weights[t];
+                    const int32_t outside = (outer < 0) || (indices[t] < 0);
+                    offsets[(k * taps) + t] = outside ? -1 : ((outer * s->sizes[axis]) + indices[t]);
+                    factors[(k * taps) + t] = factor * weights[t];
                 }
             }
             elements *= s->sizes[axis];
+            count *= taps;
         }
         for (int32_t c = 0; c < s->channels; c++) {
-            const int32_t plane = item / s->points * s->channels + c;
+            const int32_t plane = (item / s->points * s->channels) + c;
             float sum = 0.0f;
             for (int32_t k = 0; k < count; k++) {
-                const float term = offsets[k] < 0 ? 0.0f : factors[k] * x[plane * elements + offsets[k]];
+                const float term = (offsets[k] < 0) ? 0.0f : (factors[k] * x[(plane * elements) + offsets[k]]);
                 sum += term;
             }
-            y[plane * s->points + item % s->points] = sum;
+            y[(plane * s->points) + (item % s->points)] = sum;
         }
+        grid += s->spatial;
     }
 }
 

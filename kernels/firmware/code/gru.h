@@ -12,10 +12,12 @@ static inline void tinyort_gru(const tinyort_recurrent_shape *s, const tinyort_c
     float *update = cell->sums, *reset = update + cell->rows, *fresh = reset + cell->rows, *h = cell->h,
           *scaled = cell->c;
     tinyort_activate(2 * cell->rows, update, f, cell->clip); /* reset lies behind it */
-    for (int32_t i = 0; i < hidden; i++) scaled[i] = s->linear_before_reset ? h[i] : reset[i] * h[i];
+    for (int32_t i = 0; i < hidden; i++) {
+        scaled[i] = s->linear_before_reset ? h[i] : (reset[i] * h[i]);
+    }
     tinyort_gates(cell->rows, hidden, scaled, cell->r, cell->bias, cell->room);
     for (int32_t i = 0; i < hidden; i++) {
-        const float product = s->linear_before_reset ? reset[i] * cell->room[i] : cell->room[i];
+        const float product = s->linear_before_reset ? (reset[i] * cell->room[i]) : cell->room[i];
         fresh[i] += product;
     }
     tinyort_activate(hidden, fresh, g, cell->clip);

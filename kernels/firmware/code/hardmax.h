@@ -9,12 +9,17 @@ typedef struct tinyort_hardmax_shape {
 } tinyort_hardmax_shape;
 
 static void tinyort_hardmax(const tinyort_hardmax_shape *s, const float *x, float *y) {
-    for (int32_t lane = 0; lane < s->outer * s->inner; lane++) {
-        const int32_t first = lane / s->inner * s->length * s->inner + lane % s->inner;
+    for (int32_t lane = 0; lane < (s->outer * s->inner); lane++) {
+        const int32_t first = (lane / s->inner * s->length * s->inner) + (lane % s->inner);
         int32_t largest = first;
-        for (int32_t i = 1; i < s->length; i++)
-            if (x[first + i * s->inner] > x[largest]) largest = first + i * s->inner;
-        for (int32_t i = 0; i < s->length; i++) y[first + i * s->inner] = 0.0f;
+        for (int32_t i = 1; i < s->length; i++) {
+            if (x[first + (i * s->inner)] > x[largest]) {
+                largest = first + (i * s->inner);
+            }
+        }
+        for (int32_t i = 0; i < s->length; i++) {
+            y[first + (i * s->inner)] = 0.0f;
+        }
         y[largest] = 1.0f;
     }
 }

@@ -7,9 +7,13 @@
 
 static int32_t tinyort_index(const void *indices, int32_t narrow, int32_t i, int32_t size) {
     int64_t index = narrow ? ((const int32_t *)indices)[i] : ((const int64_t *)indices)[i];
-    if (index < 0) index += size;
-    if (index < 0) index = 0;
-    return index < size ? (int32_t)index : size - 1;
+    if (index < 0) {
+        index += size;
+    }
+    if (index < 0) {
+        index = 0;
+    }
+    return (index < size) ? (int32_t)index : (size - 1);
 }
 
 #endif

@@ -36,7 +36,7 @@ static uint32_t tinyort_odd(uint32_t word) {
 /* Four bytes at any address. */
 static uint32_t tinyort_word(const int8_t *from) {
     uint32_t word;
-    memcpy(&word, from, sizeof word);
+    (void)memcpy(&word, from, sizeof word);
     return word;
 }
 
@@ -44,9 +44,10 @@ static uint32_t tinyort_word(const int8_t *from) {
 /* The weights of a filter of 3 x 3 in pairs (a, b), (b, c) for each row. */
 #define TINYORT_TAKE_TAPS(w)                                                                                           \
     uint32_t taps[6];                                                                                                  \
-    for (int32_t i_ = 0; i_ < 6; i_ += 2, (w) += 4) {                                                                  \
+    for (int32_t i_ = 0; i_ < 6; i_ += 2) {                                                                            \
         taps[i_] = tinyort_even(tinyort_word(w));                                                                      \
         taps[i_ + 1] = tinyort_odd(tinyort_word(w));                                                                   \
+        (w) += 4;                                                                                                      \
     }
 #endif /* __ARM_FEATURE_SIMD32 */
 
@@ -128,16 +129,17 @@ static uint32_t tinyort_word(const int8_t *from) {
 #define TINYORT_NINE_TAPS(x0, x1, x2, stride, y0, y1)                                                                  \
     {                                                                                                                  \
         uint32_t a_, b_, u_, v_;                                                                                       \
-        if ((stride) == 1)                                                                                             \
+        if ((stride) == 1) {                                                                                           \
             __asm__(TINYORT_TAPS_OF_TWO("[%[r0]], #4", "ldrd %[u], %[v], [%[ws]]", "%[s1]")                            \
                         TINYORT_TAPS_OF_TWO("[%[r1]], #4", "ldrd %[u], %[v], [%[ws], #8]", "%[s0]")                    \
                             TINYORT_TAPS_OF_TWO("[%[r2]], #4", "ldrd %[u], %[v], [%[ws], #16]", "%[s0]")               \
                                 TINYORT_TAPS_OPERANDS(x0, x1, x2, taps, y0, y1));                                      \
-        else                                                                                                           \
+        } else {                                                                                                       \
             __asm__(TINYORT_TAPS_APART("%[r0]", "ldrd %[u], %[v], [%[ws]]", "%[s1]")                                   \
                         TINYORT_TAPS_APART("%[r1]", "ldrd %[u], %[v], [%[ws], #8]", "%[s0]")                           \
                             TINYORT_TAPS_APART("%[r2]", "ldrd %[u], %[v], [%[ws], #16]", "%[s0]")                      \
                                 TINYORT_TAPS_OPERANDS(x0, x1, x2, taps, y0, y1));                                      \
+        }                                                                                                              \
     }
 #else
 #define TINYORT_ONE_BY_FOUR(w, x, y0, y1, y2, y3)                                                                      \

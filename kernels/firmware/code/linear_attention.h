@@ -25,29 +25,36 @@ static void tinyort_linear_attention(const tinyort_linear_attention_shape *s, co
                                      const float *value, const float *past, const float *decay, const float *beta,
                                      float *y, float *state, float scale) {
     const int32_t area = s->rows * s->columns;
-    for (int32_t item = 0; item < s->items; item++, state += area) {
-        for (int32_t i = 0; i < area; i++) state[i] = past ? past[item * area + i] : 0.0f;
+    for (int32_t item = 0; item < s->items; item++) {
+        for (int32_t i = 0; i < area; i++) {
+            state[i] = past ? past[(item * area) + i] : 0.0f;
+        }
         for (int32_t t = 0; t < s->length; t++) {
-            const int32_t head = item % s->heads, token = item / s->heads * s->length + t, at = token * s->heads + head;
-            const float *k = key + at * s->rows;
-            for (int32_t i = 0; decay && i < s->rows; i++) {
-                const float factor = tinyort_exp(decay[at * s->decay_columns + (s->decay_columns > 1 ? i : 0)]);
-                for (int32_t j = 0; j < s->columns; j++) state[i * s->columns + j] *= factor;
+            const int32_t head = item % s->heads, token = (item / s->heads * s->length) + t,
+                          at = (token * s->heads) + head;
+            const float *k = key + (at * s->rows);
+            for (int32_t i = 0; decay && (i < s->rows); i++) {
+                const float factor = tinyort_exp(decay[(at * s->decay_columns) + ((s->decay_columns > 1) ? i : 0)]);
+                for (int32_t j = 0; j < s->columns; j++) {
+                    state[(i * s->columns) + j] *= factor;
+                }
             }
             for (int32_t j = 0; j < s->columns; j++) {
-                float written = value[at * s->columns + j];
-                if (beta) {
+                float written = value[(at * s->columns) + j];
+                if (beta != NULL) {
                     written -= tinyort_column_sum(s, state + j, k);
-                    written *= beta[token * s->beta_columns + (s->beta_columns > 1 ? head : 0)];
+                    written *= beta[(token * s->beta_columns) + ((s->beta_columns > 1) ? head : 0)];
                 }
                 for (int32_t i = 0; i < s->rows; i++) {
                     const float product = k[i] * written;
-                    state[i * s->columns + j] += product;
+                    state[(i * s->columns) + j] += product;
                 }
-                for (int32_t g = at * s->group; g < (at + 1) * s->group; g++)
-                    y[g * s->columns + j] = scale * tinyort_column_sum(s, state + j, query + g * s->rows);
+                for (int32_t g = at * s->group; g < ((at + 1) * s->group); g++) {
+                    y[(g * s->columns) + j] = scale * tinyort_column_sum(s, state + j, query + (g * s->rows));
+                }
             }
         }
+        state += area;
     }
 }
 

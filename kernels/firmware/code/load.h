@@ -18,9 +18,13 @@ static int64_t tinyort_load(int32_t type, const void *x, int32_t i) {
     default: break;
     }
     const float value = ((const float *)x)[i];
-    if (value != value) return 0;
-    if (value >= 9223372036854775808.0f) return INT64_MAX;
-    return value < -9223372036854775808.0f ? INT64_MIN : (int64_t)value;
+    if (value != value) {
+        return 0;
+    }
+    if (value >= 9223372036854775808.0f) {
+        return INT64_MAX;
+    }
+    return (value < -9223372036854775808.0f) ? INT64_MIN : (int64_t)value;
 }
 
 #endif

@@ -10,15 +10,22 @@ typedef struct tinyort_log_softmax_shape {
 } tinyort_log_softmax_shape;
 
 static void tinyort_log_softmax(const tinyort_log_softmax_shape *s, const float *x, float *y) {
-    for (int32_t lane = 0; lane < s->outer * s->inner; lane++) {
-        const int32_t first = lane / s->inner * s->inner * s->length + lane % s->inner;
-        const int32_t end = first + s->length * s->inner;
+    for (int32_t lane = 0; lane < (s->outer * s->inner); lane++) {
+        const int32_t first = (lane / s->inner * s->inner * s->length) + (lane % s->inner);
+        const int32_t end = first + (s->length * s->inner);
         float max = x[first], sum = 0.0f;
-        for (int32_t i = first; i < end; i += s->inner)
-            if (x[i] > max) max = x[i];
-        for (int32_t i = first; i < end; i += s->inner) sum += tinyort_exp_below(x[i] - max);
+        for (int32_t i = first; i < end; i += s->inner) {
+            if (x[i] > max) {
+                max = x[i];
+            }
+        }
+        for (int32_t i = first; i < end; i += s->inner) {
+            sum += tinyort_exp_below(x[i] - max);
+        }
         const float log = tinyort_log(sum);
-        for (int32_t i = first; i < end; i += s->inner) y[i] = (x[i] - max) - log;
+        for (int32_t i = first; i < end; i += s->inner) {
+            y[i] = (x[i] - max) - log;
+        }
     }
 }
 

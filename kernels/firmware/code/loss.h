@@ -16,25 +16,33 @@ typedef struct tinyort_loss_shape {
 static void tinyort_loss(const tinyort_loss_shape *s, const float *x, const void *targets, const float *weights,
                          float *y) {
     double sum = 0.0, divisor = 0.0; /* of many samples, such as the pixels of an image */
-    for (int32_t i = 0; i < s->batch * s->inner; i++) {
-        const float *sample = x + i / s->inner * s->classes * s->inner + i % s->inner;
+    for (int32_t i = 0; i < (s->batch * s->inner); i++) {
+        const float *sample = x + (i / s->inner * s->classes * s->inner) + (i % s->inner);
         const int64_t target = tinyort_load(s->type, targets, i);
         float loss = 0.0f;
-        if (target >= 0 && target < s->classes && target != s->ignored) {
+        if ((target >= 0) && (target < s->classes) && (target != s->ignored)) {
             const float weight = weights ? weights[target] : 1.0f;
             float max = s->softmax ? sample[0] : 0.0f, shares = 0.0f;
-            for (int32_t c = 1; s->softmax && c < s->classes; c++)
-                if (sample[c * s->inner] > max) max = sample[c * s->inner];
-            for (int32_t c = 0; s->softmax && c < s->classes; c++)
+            for (int32_t c = 1; s->softmax && (c < s->classes); c++) {
+                if (sample[c * s->inner] > max) {
+                    max = sample[c * s->inner];
+                }
+            }
+            for (int32_t c = 0; s->softmax && (c < s->classes); c++) {
                 shares += tinyort_exp_below(sample[c * s->inner] - max);
+            }
             const float score = sample[(int32_t)target * s->inner] - max;
             loss = weight * ((s->softmax ? tinyort_log(shares) : 0.0f) - score);
             divisor += (double)weight;
         }
-        if (!s->reduction) y[i] = loss;
+        if (!s->reduction) {
+            y[i] = loss;
+        }
         sum += (double)loss;
     }
-    if (s->reduction) *y = (float)(s->reduction == 2 ? sum / divisor : sum);
+    if (s->reduction != 0) {
+        *y = (float)((s->reduction == 2) ? (sum / divisor) : sum);
+    }
 }
 
 #endif

@@ -11,16 +11,20 @@ typedef struct tinyort_lp_norm_shape {
 } tinyort_lp_norm_shape;
 
 static void tinyort_lp_norm(const tinyort_lp_norm_shape *s, const float *x, float *y) {
-    for (int32_t lane = 0; lane < s->outer * s->inner; lane++) {
-        const int32_t first = lane / s->inner * s->inner * s->length + lane % s->inner;
-        const int32_t end = first + s->length * s->inner;
+    for (int32_t lane = 0; lane < (s->outer * s->inner); lane++) {
+        const int32_t first = (lane / s->inner * s->inner * s->length) + (lane % s->inner);
+        const int32_t end = first + (s->length * s->inner);
         float norm = 0.0f;
         for (int32_t i = first; i < end; i += s->inner) {
-            const float term = s->squares ? x[i] * x[i] : fabsf(x[i]);
+            const float term = s->squares ? (x[i] * x[i]) : fabsf(x[i]);
             norm += term;
         }
-        if (s->squares) norm = sqrtf(norm);
-        for (int32_t i = first; i < end; i += s->inner) y[i] = norm == 0.0f ? x[i] : x[i] / norm;
+        if (s->squares != 0) {
+            norm = sqrtf(norm);
+        }
+        for (int32_t i = first; i < end; i += s->inner) {
+            y[i] = (norm == 0.0f) ? x[i] : (x[i] / norm);
+        }
     }
 }
 

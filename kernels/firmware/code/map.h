@@ -9,7 +9,9 @@ typedef struct tinyort_map_shape {
 } tinyort_map_shape;
 
 static void tinyort_map(const tinyort_map_shape *s, const float *x, float *y, float (*f)(float)) {
-    for (int32_t i = 0; i < s->count; i++) y[i] = f(x[i]);
+    for (int32_t i = 0; i < s->count; i++) {
+        y[i] = f(x[i]);
+    }
 }
 
 #endif

@@ -10,7 +10,9 @@ typedef struct tinyort_map_by_shape {
 
 static void tinyort_map_by(const tinyort_map_by_shape *s, const float *x, float *y, float (*f)(float, float, float),
                            float alpha, float beta) {
-    for (int32_t i = 0; i < s->count; i++) y[i] = f(x[i], alpha, beta);
+    for (int32_t i = 0; i < s->count; i++) {
+        y[i] = f(x[i], alpha, beta);
+    }
 }
 
 #endif

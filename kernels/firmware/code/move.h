@@ -15,15 +15,19 @@ typedef struct tinyort_move_shape {
 static void tinyort_move(const tinyort_move_shape *s, const void *x, void *y) {
     const int32_t last = s->rank - 1;
     int32_t rows = 1;
-    for (int32_t i = 0; i < last; i++) rows *= s->dims[i];
+    for (int32_t i = 0; i < last; i++) {
+        rows *= s->dims[i];
+    }
     for (int32_t row = 0; row < rows; row++) {
         const unsigned char *from = (const unsigned char *)x + s->x_first + tinyort_offset(row, last, s->dims, s->xs);
         unsigned char *to = (unsigned char *)y + s->y_first + tinyort_offset(row, last, s->dims, s->ys);
-        for (int32_t i = 0; i < s->dims[last]; i++)
-            if (s->element_bytes == 4) /* becomes a load and a store */
-                memcpy(to + i * s->ys[last], from + i * s->xs[last], 4);
-            else
-                memcpy(to + i * s->ys[last], from + i * s->xs[last], (size_t)s->element_bytes);
+        for (int32_t i = 0; i < s->dims[last]; i++) {
+            if (s->element_bytes == 4) { /* becomes a load and a store */
+                (void)memcpy(to + (i * s->ys[last]), from + (i * s->xs[last]), 4);
+            } else {
+                (void)memcpy(to + (i * s->ys[last]), from + (i * s->xs[last]), (size_t)s->element_bytes);
+            }
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 #define TORT_FIRMWARE_CODE_NORMALIZE_H
 
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct tinyort_normalize_shape {
@@ -12,21 +13,29 @@ typedef struct tinyort_normalize_shape {
 
 static void tinyort_normalize(const tinyort_normalize_shape *s, const float *x, float *y, float *means, float *inverses,
                               float epsilon) {
-    for (int32_t row = 0; row < s->rows; row++, x += s->size, y += s->size) {
+    for (int32_t row = 0; row < s->rows; row++) {
         float mean = 0.0f, variance = 0.0f;
-        for (int32_t i = 0; i < s->size; i++) mean += x[i];
-        mean = s->centered ? mean / (float)s->size : 0.0f;
+        for (int32_t i = 0; i < s->size; i++) {
+            mean += x[i];
+        }
+        mean = s->centered ? (mean / (float)s->size) : 0.0f;
         for (int32_t i = 0; i < s->size; i++) {
             const float away = x[i] - mean, square = away * away;
             variance += square;
         }
-        const float inverse = 1.0f / sqrtf(variance / (float)s->size + epsilon);
-        if (means) means[row] = mean;
-        if (inverses) inverses[row] = inverse;
+        const float inverse = 1.0f / sqrtf((variance / (float)s->size) + epsilon);
+        if (means != NULL) {
+            means[row] = mean;
+        }
+        if (inverses != NULL) {
+            inverses[row] = inverse;
+        }
         for (int32_t i = 0; i < s->size; i++) {
             const float away = x[i] - mean;
             y[i] = away * inverse;
         }
+        x += s->size;
+        y += s->size;
     }
 }
 

@@ -7,15 +7,19 @@
 
 static float tinyort_number_quotient(tinyort_number a, tinyort_number b) {
     tinyort_number q;
-    for (; a.m < 0x1000000; a.m *= 2) a.e--;
+    for (; a.m < 0x1000000; a.m *= 2) {
+        a.e--;
+    }
     q.m = (a.m << 28) / b.m * 2;
-    q.m += q.m / 2 * b.m != a.m << 28; /* what is left moves the rounding */
+    q.m += (q.m / 2 * b.m) != (a.m << 28); /* what is left moves the rounding */
     q.e = a.e - 29 - b.e;
     q = tinyort_number_round(q, 24);
-    for (; q.m < 0x800000; q.m *= 2) q.e--;
+    for (; q.m < 0x800000; q.m *= 2) {
+        q.e--;
+    }
     float value;
-    const uint32_t bits = q.e > -150 ? ((uint32_t)q.m & 0x7fffffu) | (uint32_t)(q.e + 150) << 23 : 0;
-    memcpy(&value, &bits, sizeof value);
+    const uint32_t bits = (q.e > -150) ? (((uint32_t)q.m & 0x7fffffu) | ((uint32_t)(q.e + 150) << 23)) : 0;
+    (void)memcpy(&value, &bits, sizeof value);
     return value;
 }
 

@@ -6,16 +6,18 @@
 
 /* A term 38 bits or more below the other affects the rounded sum by its sign alone. */
 static tinyort_number tinyort_number_sum(tinyort_number a, tinyort_number b) {
-    if (!a.m || (b.m && a.e < b.e)) {
+    if (!a.m || (b.m && (a.e < b.e))) {
         const tinyort_number other = a;
         a = b;
         b = other;
     }
-    if (!b.m) return a;
-    const int32_t apart = a.e - b.e, up = apart < 38 ? apart : 38;
+    if (!b.m) {
+        return a;
+    }
+    const int32_t apart = a.e - b.e, up = (apart < 38) ? apart : 38;
     a.m *= (int64_t)1 << up;
     a.e -= up;
-    a.m += up == apart ? b.m : b.m < 0 ? -1 : 1;
+    a.m += (up == apart) ? b.m : (b.m < 0) ? -1 : 1;
     return tinyort_number_round(a, 24);
 }
 

@@ -14,14 +14,19 @@ typedef struct tinyort_one_hot_shape {
 
 static void tinyort_one_hot(const tinyort_one_hot_shape *s, const void *indices, const void *values, void *y) {
     unsigned char *to = (unsigned char *)y;
-    for (int32_t outer = 0; outer < s->outer; outer++)
-        for (int32_t d = 0; d < s->depth; d++)
-            for (int32_t inner = 0; inner < s->inner; inner++, to += s->element_bytes) {
-                int64_t index = tinyort_load(s->type, indices, outer * s->inner + inner);
-                if (index < 0) index += s->depth;
-                memcpy(to, (const unsigned char *)values + (index == d ? s->element_bytes : 0),
-                       (size_t)s->element_bytes);
+    for (int32_t outer = 0; outer < s->outer; outer++) {
+        for (int32_t d = 0; d < s->depth; d++) {
+            for (int32_t inner = 0; inner < s->inner; inner++) {
+                int64_t index = tinyort_load(s->type, indices, (outer * s->inner) + inner);
+                if (index < 0) {
+                    index += s->depth;
+                }
+                (void)memcpy(to, (const unsigned char *)values + ((index == d) ? s->element_bytes : 0),
+                             (size_t)s->element_bytes);
+                to += s->element_bytes;
             }
+        }
+    }
 }
 
 #endif

@@ -17,7 +17,7 @@ static int8_t tinyort_combine(const tinyort_pair_bytes_shape *s, int8_t a, int8_
     const float q = (float)((int8_t)tinyort_flipped(b, s->flip) + flip);
     float value, other;
     int32_t bits;
-    if (s->multiplies) {
+    if (s->multiplies != 0) {
         value = (p - f0) * (q - f1);
         value *= f2;
     } else {
@@ -27,13 +27,17 @@ static int8_t tinyort_combine(const tinyort_pair_bytes_shape *s, int8_t a, int8_
         value += other;
     }
 #if !defined(TINYORT_COMPILED) || defined(TINYORT_FAR)
-    if (s->far) {
-        if (value < -1000.0f) value = -1000.0f;
-        if (value > 1000.0f) value = 1000.0f;
+    if (s->far != 0) {
+        if (value < -1000.0f) {
+            value = -1000.0f;
+        }
+        if (value > 1000.0f) {
+            value = 1000.0f;
+        }
     }
 #endif /* TINYORT_FAR */
     value += 12582912.0f;
-    memcpy(&bits, &value, sizeof bits);
+    (void)memcpy(&bits, &value, sizeof bits);
     bits += s->zero - flip - 0x4b400000;
     return (int8_t)tinyort_flipped(tinyort_saturate(bits), s->flip);
 }
@@ -42,24 +46,32 @@ static void tinyort_pair_bytes(const tinyort_pair_bytes_shape *s, const void *a,
                                float f1, float f2) {
     const tinyort_pair_bytes_shape own = *s; /* stores to y cannot change it, so it stays in registers */
     int8_t *to = (int8_t *)y;
-    for (int32_t i = 0; i < own.d0; i++)
-        for (int32_t j = 0; j < own.d1; j++)
+    for (int32_t i = 0; i < own.d0; i++) {
+        for (int32_t j = 0; j < own.d1; j++) {
             for (int32_t k = 0; k < own.d2; k++) {
-                const int8_t *as = (const int8_t *)a + i * own.a0 + j * own.a1 + k * own.a2;
-                const int8_t *bs = (const int8_t *)b + i * own.b0 + j * own.b1 + k * own.b2;
+                const int8_t *as = (const int8_t *)a + (i * own.a0) + (j * own.a1) + (k * own.a2);
+                const int8_t *bs = (const int8_t *)b + (i * own.b0) + (j * own.b1) + (k * own.b2);
                 int32_t left = own.d3;
 #if defined(__ARM_FEATURE_MVE)
-                for (; !own.multiplies && !tinyort_flips(own.flip) && own.a3 == 1 && own.b3 == 1 && left >= 4;
-                     left -= 4, as += 4, bs += 4, to += 4) {
+                for (; !own.multiplies && !tinyort_flips(own.flip) && (own.a3 == 1) && (own.b3 == 1) && (left >= 4);
+                     left -= 4) {
                     const float32x4_t p = vmulq_n_f32(vcvtq_f32_s32(vldrbq_s32(as)), f0);
                     const float32x4_t q = vaddq_n_f32(vmulq_n_f32(vcvtq_f32_s32(vldrbq_s32(bs)), f1), f2);
                     const int32x4_t value = vcvtnq_s32_f32(vaddq_f32(p, q)); /* saturates */
                     vstrbq_s32(to, vminq_s32(vmaxq_s32(value, vdupq_n_s32(-128)), vdupq_n_s32(127)));
+                    as += 4;
+                    bs += 4;
+                    to += 4;
                 }
 #endif /* __ARM_FEATURE_MVE */
-                for (; left > 0; left--, as += own.a3, bs += own.b3)
+                for (; left > 0; left--) {
                     *to++ = tinyort_combine(&own, *as, *bs, f0, f1, f2);
+                    as += own.a3;
+                    bs += own.b3;
+                }
             }
+        }
+    }
 }
 
 #endif

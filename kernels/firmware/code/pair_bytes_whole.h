@@ -21,22 +21,26 @@ static void tinyort_fix_factors(tinyort_pair_factors *f, float f0, float f1, flo
         int64_t reach = 0;
         for (int32_t i = 0; i < 3; i++) {
             const int32_t up = f->exact[i].e + f->bits;
-            const int64_t m = f->exact[i].m,
-                          fixed = up > 0 ? (up < 30 ? m * ((int64_t)1 << up) : INT32_MAX) : tinyort_shift_even(m, -up);
-            reach += (i < 2 ? 255 : 1) * (fixed < 0 ? -fixed : fixed);
+            const int64_t m = f->exact[i].m, fixed = (up > 0) ? ((up < 30) ? (m * ((int64_t)1 << up)) : INT32_MAX)
+                                                              : tinyort_shift_even(m, -up);
+            reach += ((i < 2) ? 255 : 1) * ((fixed < 0) ? -fixed : fixed);
             f->fixed[i] = (int32_t)fixed;
         }
-        if (reach < 0x40000000) return;
+        if (reach < 0x40000000) {
+            return;
+        }
     }
     f->bits = 0;
 }
 
 static int32_t tinyort_sum_of_two(const tinyort_pair_factors *f, int32_t p, int32_t q) {
     enum { NEAR = 1 << 9 }; /* the error of the estimate and that of floats, in 2^-bits */
-    if (f->bits) {
-        const int32_t sum = p * f->fixed[0] + (q * f->fixed[1] + f->fixed[2]), half = 1 << (f->bits - 1);
-        const int32_t fraction = (sum & (2 * half - 1)) - half;
-        if (fraction > NEAR || fraction < -NEAR) return (sum + half) >> f->bits;
+    if (f->bits != 0) {
+        const int32_t sum = (p * f->fixed[0]) + ((q * f->fixed[1]) + f->fixed[2]), half = 1 << (f->bits - 1);
+        const int32_t fraction = (sum & ((2 * half) - 1)) - half;
+        if ((fraction > NEAR) || (fraction < -NEAR)) {
+            return (sum + half) >> f->bits;
+        }
     }
     tinyort_number a = {p, 0}, b = {q, 0};
     a = tinyort_number_product(a, f->exact[0]);
@@ -48,7 +52,7 @@ static int8_t tinyort_combine(const tinyort_pair_bytes_shape *s, const tinyort_p
     const int32_t flip = tinyort_flips(s->flip);
     const int32_t p = (int8_t)tinyort_flipped(a, s->flip) + flip, q = (int8_t)tinyort_flipped(b, s->flip) + flip;
     int32_t value;
-    if (s->multiplies) {
+    if (s->multiplies != 0) {
         tinyort_number n = f->exact[2];
         n.m *= (p - f->fixed[0]) * (q - f->fixed[1]);
         value = tinyort_number_whole(n);
@@ -56,7 +60,7 @@ static int8_t tinyort_combine(const tinyort_pair_bytes_shape *s, const tinyort_p
         value = tinyort_sum_of_two(f, p, q);
     }
     value += s->zero - flip;
-    value = value < -128 ? -128 : value > 127 ? 127 : value;
+    value = (value < -128) ? -128 : (value > 127) ? 127 : value;
     return (int8_t)tinyort_flipped(value, s->flip);
 }
 
@@ -65,15 +69,22 @@ static void tinyort_pair_bytes(const tinyort_pair_bytes_shape *s, const void *a,
     tinyort_pair_factors f;
     int8_t *to = (int8_t *)y;
     tinyort_fix_factors(&f, f0, f1, f2);
-    for (int32_t i = 0; s->multiplies && i < 2; i++) f.fixed[i] = f.exact[i].m ? tinyort_number_whole(f.exact[i]) : 0;
-    for (int32_t i = 0; i < s->d0; i++)
-        for (int32_t j = 0; j < s->d1; j++)
+    for (int32_t i = 0; s->multiplies && (i < 2); i++) {
+        f.fixed[i] = f.exact[i].m ? tinyort_number_whole(f.exact[i]) : 0;
+    }
+    for (int32_t i = 0; i < s->d0; i++) {
+        for (int32_t j = 0; j < s->d1; j++) {
             for (int32_t k = 0; k < s->d2; k++) {
-                const int8_t *as = (const int8_t *)a + i * s->a0 + j * s->a1 + k * s->a2;
-                const int8_t *bs = (const int8_t *)b + i * s->b0 + j * s->b1 + k * s->b2;
-                for (int32_t left = s->d3; left > 0; left--, as += s->a3, bs += s->b3)
+                const int8_t *as = (const int8_t *)a + (i * s->a0) + (j * s->a1) + (k * s->a2);
+                const int8_t *bs = (const int8_t *)b + (i * s->b0) + (j * s->b1) + (k * s->b2);
+                for (int32_t left = s->d3; left > 0; left--) {
                     *to++ = tinyort_combine(s, &f, *as, *bs);
+                    as += s->a3;
+                    bs += s->b3;
+                }
             }
+        }
+    }
 }
 
 #endif

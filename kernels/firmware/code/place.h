@@ -14,8 +14,9 @@ typedef struct tinyort_places {
 
 static int32_t tinyort_place(const tinyort_places *s, const void *indices, int32_t i) {
     int32_t at = tinyort_offset(i, s->rank, s->dims, s->steps);
-    for (int32_t k = 0; k < s->length; k++)
-        at += tinyort_index(indices, s->narrow, i * s->length + k, s->sizes[k]) * s->strides[k];
+    for (int32_t k = 0; k < s->length; k++) {
+        at += tinyort_index(indices, s->narrow, (i * s->length) + k, s->sizes[k]) * s->strides[k];
+    }
     return at;
 }
 

@@ -16,10 +16,14 @@ static void tinyort_quantize(const tinyort_quantize_shape *s, const float *x, vo
     for (int32_t i = 0; i < s->count; i++) {
         float value = x[i] / scale;
         int32_t bits;
-        if (!(value > low)) value = low;
-        if (value > high) value = high;
+        if (!(value > low)) {
+            value = low;
+        }
+        if (value > high) {
+            value = high;
+        }
         value += 12582912.0f; /* 1.5 * 2^23: rounds to an integer, which stands in the low bits */
-        memcpy(&bits, &value, sizeof bits);
+        (void)memcpy(&bits, &value, sizeof bits);
         to[i] = (int8_t)((bits - 0x4b400000 + s->zero) & 0xff);
     }
 }

@@ -16,16 +16,20 @@ typedef struct tinyort_quantize_scales_shape {
 
 static void tinyort_quantize_scales(const tinyort_quantize_scales_shape *s, const float *x, const float *scale,
                                     const void *zero, void *y) {
-    for (int32_t i = 0; i < s->at.outer * s->at.length * s->at.inner; i++) {
+    for (int32_t i = 0; i < (s->at.outer * s->at.length * s->at.inner); i++) {
         const int32_t k = tinyort_scale_of(&s->at, i);
         const int32_t own = zero ? (int32_t)tinyort_load(s->at.type, zero, k) : 0;
         const float low = (float)(s->min - own), high = (float)(s->max - own);
         float value = x[i] / scale[k];
         int32_t bits;
-        if (!(value > low)) value = low;
-        if (value > high) value = high;
+        if (!(value > low)) {
+            value = low;
+        }
+        if (value > high) {
+            value = high;
+        }
         value += 12582912.0f; /* 1.5 * 2^23: rounds to an integer, which stands in the low bits */
-        memcpy(&bits, &value, sizeof bits);
+        (void)memcpy(&bits, &value, sizeof bits);
         tinyort_store(s->at.type, y, i, bits - 0x4b400000 + own);
     }
 }

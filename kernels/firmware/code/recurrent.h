@@ -16,13 +16,17 @@
 
 /* sums = from + w x for `rows` rows. */
 static void tinyort_gates(int32_t rows, int32_t depth, const float *x, const float *w, const float *from, float *sums) {
-    for (int32_t i = 0; i < rows; i += 8, w += 8 * depth)
-        tinyort_dense_sums(x, w, w + 4 * depth, depth, from + i, sums + i);
+    for (int32_t i = 0; i < rows; i += 8) {
+        tinyort_dense_sums(x, w, w + (4 * depth), depth, from + i, sums + i);
+        w += 8 * depth;
+    }
 }
 
 /* x = f(x) for `count` elements, which are limited to -clip .. clip before. */
 static void tinyort_activate(int32_t count, float *x, tinyort_function *f, float clip) {
-    for (int32_t i = 0; i < count; i++) x[i] = f(clip < INFINITY ? tinyort_clamp(x[i], -clip, clip) : x[i]);
+    for (int32_t i = 0; i < count; i++) {
+        x[i] = f((clip < INFINITY) ? tinyort_clamp(x[i], -clip, clip) : x[i]);
+    }
 }
 
 static void tinyort_recurrent(const tinyort_recurrent_shape *s, const float *x, const float *w, const float *r,
@@ -33,15 +37,15 @@ static void tinyort_recurrent(const tinyort_recurrent_shape *s, const float *x, 
     const int32_t hidden = s->hidden, rows = (hidden + 7) / 8 * 8, all = s->gates * rows, summed = s->summed * rows;
     const size_t bytes = (size_t)hidden * sizeof(float);
     float *h = (float *)scratch, *c = h + hidden, *sums = c + hidden;
-    for (int32_t d = 0; d < s->directions; d++)
+    for (int32_t d = 0; d < s->directions; d++) {
         for (int32_t n = 0; n < s->batch; n++) {
-            const float *bias = biases + d * (2 * all - summed);
-            const int32_t length = lengths && lengths[n] < s->length ? lengths[n] : s->length,
-                          backwards = s->reverse || d > 0;
-            const int32_t place = (s->batch_first ? n * s->directions + d : d * s->batch + n) * hidden;
-            const tinyort_cell cell = {.r = r + (d * all + summed) * hidden,
+            const float *bias = biases + (d * ((2 * all) - summed));
+            const int32_t length = (lengths && (lengths[n] < s->length)) ? lengths[n] : s->length,
+                          backwards = s->reverse || (d > 0);
+            const int32_t place = (s->batch_first ? ((n * s->directions) + d) : ((d * s->batch) + n)) * hidden;
+            const tinyort_cell cell = {.r = r + (((d * all) + summed) * hidden),
                                        .bias = bias + all,
-                                       .peepholes = peepholes ? peepholes + 3 * d * hidden : NULL,
+                                       .peepholes = peepholes ? (peepholes + (3 * d * hidden)) : NULL,
                                        .sums = sums,
                                        .h = h,
                                        .c = c,
@@ -53,23 +57,32 @@ static void tinyort_recurrent(const tinyort_recurrent_shape *s, const float *x, 
                 c[i] = first_c ? first_c[place + i] : 0.0f;
             }
             for (int32_t i = 0; i < s->length; i++) {
-                const int32_t t = backwards && i < length ? length - 1 - i : i;
-                const float *now = x + (s->batch_first ? n * s->length + t : t * s->batch + n) * s->input;
+                const int32_t t = (backwards && (i < length)) ? (length - 1 - i) : i;
+                const float *now = x + ((s->batch_first ? ((n * s->length) + t) : ((t * s->batch) + n)) * s->input);
                 if (i < length) {
-                    tinyort_gates(all, s->input, now, w + d * all * s->input, bias, sums);
-                    tinyort_gates(summed, hidden, h, r + d * all * hidden, sums, sums);
+                    tinyort_gates(all, s->input, now, w + (d * all * s->input), bias, sums);
+                    tinyort_gates(summed, hidden, h, r + (d * all * hidden), sums, sums);
                     step(s, &cell, f, g, k);
                 }
-                float *to = y ? y + (s->batch_first ? (n * s->length + t) * s->directions + d
-                                                    : (t * s->directions + d) * s->batch + n) *
-                                        hidden
+                float *to = y ? (y + ((s->batch_first ? ((((n * s->length) + t) * s->directions) + d)
+                                                      : ((((t * s->directions) + d) * s->batch) + n)) *
+                                      hidden))
                               : NULL;
-                if (to && i < length) memcpy(to, h, bytes);
-                if (to && i >= length) memset(to, 0, bytes);
+                if (to && (i < length)) {
+                    (void)memcpy(to, h, bytes);
+                }
+                if (to && (i >= length)) {
+                    (void)memset(to, 0, bytes);
+                }
             }
-            if (last_h) memcpy(last_h + place, h, bytes);
-            if (last_c) memcpy(last_c + place, c, bytes);
+            if (last_h != NULL) {
+                (void)memcpy(last_h + place, h, bytes);
+            }
+            if (last_c != NULL) {
+                (void)memcpy(last_c + place, c, bytes);
+            }
         }
+    }
 }
 
 #endif

@@ -8,22 +8,32 @@
 /* Rows of `gates` gates in fours, whose weights take turns; returns what is behind them. */
 static float *tinyort_lay_out(int32_t gates, int32_t hidden, int32_t depth, const float *w, float *to) {
     const int32_t rows = (hidden + 7) / 8 * 8;
-    for (int32_t gate = 0; gate < gates; gate++, w += hidden * depth, to += rows * depth)
-        for (int32_t m = 0; m < rows; m++)
-            for (int32_t k = 0; k < depth; k++)
-                to[(m / 4 * depth + k) * 4 + m % 4] = m < hidden ? w[m * depth + k] : 0.0f;
+    for (int32_t gate = 0; gate < gates; gate++) {
+        for (int32_t m = 0; m < rows; m++) {
+            for (int32_t k = 0; k < depth; k++) {
+                to[(((m / 4 * depth) + k) * 4) + (m % 4)] = (m < hidden) ? w[(m * depth) + k] : 0.0f;
+            }
+        }
+        w += hidden * depth;
+        to += rows * depth;
+    }
     return to;
 }
 
 static float *tinyort_lay_out_biases(const tinyort_recurrent_shape *s, const float *b, float *to) {
     const int32_t hidden = s->hidden, rows = (hidden + 7) / 8 * 8;
-    for (int32_t d = 0; d < s->directions; d++)
-        for (int32_t gate = 0; gate < 2 * s->gates - s->summed; gate++, to += rows)
+    for (int32_t d = 0; d < s->directions; d++) {
+        for (int32_t gate = 0; gate < ((2 * s->gates) - s->summed); gate++) {
             for (int32_t m = 0; m < rows; m++) {
                 const float *own =
-                    b ? b + (2 * d * s->gates + (gate < s->gates ? gate : gate + s->summed)) * hidden : b;
-                to[m] = !b || m >= hidden ? 0.0f : gate < s->summed ? own[m] + own[s->gates * hidden + m] : own[m];
+                    b ? (b + (((2 * d * s->gates) + ((gate < s->gates) ? gate : (gate + s->summed))) * hidden)) : b;
+                to[m] = (!b || (m >= hidden)) ? 0.0f
+                        : (gate < s->summed)  ? (own[m] + own[(s->gates * hidden) + m])
+                                              : own[m];
             }
+            to += rows;
+        }
+    }
     return to;
 }
 

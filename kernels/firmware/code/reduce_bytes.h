@@ -16,19 +16,23 @@ typedef struct tinyort_reduce_bytes_shape {
 static void tinyort_reduce_bytes(const tinyort_reduce_bytes_shape *s, const void *x, void *y, float factor) {
     const int32_t last = s->axes.reduced - 1, step = s->axes.steps[last];
     int32_t rows = 1;
-    for (int32_t i = 0; i < last; i++) rows *= s->axes.dims[i];
+    for (int32_t i = 0; i < last; i++) {
+        rows *= s->axes.dims[i];
+    }
     for (int32_t at = 0; at < s->axes.count; at++) {
         const int8_t *first =
             (const int8_t *)x + tinyort_offset(at, s->axes.kept, s->axes.kept_dims, s->axes.kept_steps);
         int32_t sum = s->first;
         for (int32_t row = 0; row < rows; row++) {
             const int8_t *from = first + tinyort_offset(row, last, s->axes.dims, s->axes.steps);
-            for (int32_t i = 0; i < s->axes.dims[last]; i++, from += step) {
+            for (int32_t i = 0; i < s->axes.dims[last]; i++) {
                 const int32_t value = (int8_t)tinyort_flipped(*from, s->rows.x_flip);
-                if (!s->side)
+                if (!s->side) {
                     sum += value;
-                else if (s->side * value > s->side * sum)
+                } else if ((s->side * value) > (s->side * sum)) {
                     sum = value;
+                }
+                from += step;
             }
         }
         ((int8_t *)y)[at] =

@@ -18,7 +18,7 @@ static int32_t tinyort_saturate(int32_t value) {
     __asm__("ssat %0, #8, %1" : "=r"(near) : "r"(value));
     return near;
 #else
-    return value < -128 ? -128 : value > 127 ? 127 : value;
+    return (value < -128) ? -128 : (value > 127) ? 127 : value;
 #endif /* __ARM_FEATURE_SAT */
 }
 
@@ -26,14 +26,18 @@ static inline int8_t tinyort_requantize(const tinyort_bytes_shape *s, int32_t su
     float scaled = (float)sum * factor;
     int32_t value;
 #if !defined(TINYORT_COMPILED) || defined(TINYORT_WIDE)
-    if (s->wide) {
+    if (s->wide != 0) {
         scaled = (float)((double)sum * (double)factor);
-        if (scaled < -1000.0f) scaled = -1000.0f;
-        if (scaled > 1000.0f) scaled = 1000.0f;
+        if (scaled < -1000.0f) {
+            scaled = -1000.0f;
+        }
+        if (scaled > 1000.0f) {
+            scaled = 1000.0f;
+        }
     }
 #endif /* TINYORT_WIDE */
     scaled += 12582912.0f;
-    memcpy(&value, &scaled, sizeof value);
+    (void)memcpy(&value, &scaled, sizeof value);
     value += s->zero - 0x4b400000;
     value = tinyort_saturate(value);
     return (int8_t)tinyort_flipped(value, s->flip);

@@ -9,7 +9,7 @@ static inline int8_t tinyort_requantize(const tinyort_bytes_shape *s, int32_t su
     tinyort_number n = tinyort_number_of(factor);
     n.m *= sum;
     int32_t value = tinyort_number_whole(n) + s->zero;
-    value = value < -128 ? -128 : value > 127 ? 127 : value;
+    value = (value < -128) ? -128 : (value > 127) ? 127 : value;
     return (int8_t)tinyort_flipped(value, s->flip);
 }
 

@@ -15,16 +15,16 @@ static void tinyort_resize(const tinyort_resize_shape *s, const void *from, cons
                            float outside) {
     const float *x = from;
     float *y = to;
-    for (int32_t outer = 0; outer < s->outer; outer++, x += s->height * s->width * s->inner)
-        for (int32_t at = 0; at < s->out_h * s->out_w; at++) {
+    for (int32_t outer = 0; outer < s->outer; outer++) {
+        for (int32_t at = 0; at < (s->out_h * s->out_w); at++) {
             const int32_t h = at / s->out_w * s->taps_h, w = at % s->out_w * s->taps_w;
-            const int32_t inside = rows[h] >= 0 && columns[w] >= 0;
+            const int32_t inside = (rows[h] >= 0) && (columns[w] >= 0);
             for (int32_t i = 0; i < s->inner; i++) {
                 float sum = inside ? 0.0f : outside;
-                for (int32_t j = h; inside && j < h + s->taps_h; j++) {
+                for (int32_t j = h; inside && (j < (h + s->taps_h)); j++) {
                     float row = 0.0f;
-                    for (int32_t k = w; k < w + s->taps_w; k++) {
-                        const float part = x[(rows[j] * s->width + columns[k]) * s->inner + i] * column_weights[k];
+                    for (int32_t k = w; k < (w + s->taps_w); k++) {
+                        const float part = x[(((rows[j] * s->width) + columns[k]) * s->inner) + i] * column_weights[k];
                         row += part;
                     }
                     const float term = row * row_weights[j];
@@ -33,6 +33,8 @@ static void tinyort_resize(const tinyort_resize_shape *s, const void *from, cons
                 *y++ = sum;
             }
         }
+        x += s->height * s->width * s->inner;
+    }
 }
 
 #endif

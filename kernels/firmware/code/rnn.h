@@ -9,7 +9,7 @@ static inline void tinyort_rnn(const tinyort_recurrent_shape *s, const tinyort_c
     (void)g;
     (void)k;
     tinyort_activate(s->hidden, cell->sums, f, cell->clip);
-    memcpy(cell->h, cell->sums, (size_t)s->hidden * sizeof(float));
+    (void)memcpy(cell->h, cell->sums, (size_t)s->hidden * sizeof(float));
 }
 
 #endif

@@ -125,7 +125,7 @@ static void tinyort_rows(const tinyort_bytes_shape *s, const void *a, const void
     const uint32_t *near = (const uint32_t *)a + (s->depth & -32), *end = (const uint32_t *)a + s->depth;
     (void)b;
 #if defined(TINYORT_WIDE)
-    for (int32_t m = 0; m < s->filters; m += 2, w += 2 * s->depth) {
+    for (int32_t m = 0; m < s->filters; m += 2) {
         int32_t sums[4];
         tinyort_tiles t = {bias + m, factors + m, sums, sums + 2, 0, 2, 0};
         tinyort_multiply_tiles(&t, a, near, end, w);
@@ -133,6 +133,7 @@ static void tinyort_rows(const tinyort_bytes_shape *s, const void *a, const void
             z[m + i] = tinyort_requantize(s, sums[2 + i], factors[m + i]);
             y[m + i] = tinyort_requantize(s, sums[i], factors[m + i]);
         }
+        w += 2 * s->depth;
     }
 #else
     tinyort_tiles t = {bias, factors, y, z, s->zero, s->filters, s->flip};
@@ -147,16 +148,19 @@ static void tinyort_rows(const tinyort_bytes_shape *s, const void *a, const void
     for (int32_t m = 0; m < own.filters; m += 2) {
         int32_t y0 = bias[m], y1 = bias[m + 1], z0 = y0, z1 = y1;
         const uint32_t *x = (const uint32_t *)a;
-        for (const int8_t *end = w + 2 * own.depth; w < end; w += 8, x += 4) {
+        for (const int8_t *end = w + (2 * own.depth); w < end; w += 8) {
             const uint32_t u = tinyort_word(w), v = tinyort_word(w + 4);
             y0 = tinyort_multiply_pairs(x[2], tinyort_odd(u), tinyort_multiply_pairs(x[0], tinyort_even(u), y0));
             z0 = tinyort_multiply_pairs(x[3], tinyort_odd(u), tinyort_multiply_pairs(x[1], tinyort_even(u), z0));
             y1 = tinyort_multiply_pairs(x[2], tinyort_odd(v), tinyort_multiply_pairs(x[0], tinyort_even(v), y1));
             z1 = tinyort_multiply_pairs(x[3], tinyort_odd(v), tinyort_multiply_pairs(x[1], tinyort_even(v), z1));
+            x += 4;
         }
         z[m] = tinyort_requantize(&own, z0, factors[m]); /* where z is y, the value of y stays */
         y[m] = tinyort_requantize(&own, y0, factors[m]);
-        if (m + 1 == own.filters) break;
+        if ((m + 1) == own.filters) {
+            break;
+        }
         z[m + 1] = tinyort_requantize(&own, z1, factors[m + 1]);
         y[m + 1] = tinyort_requantize(&own, y1, factors[m + 1]);
     }

@@ -95,13 +95,19 @@ static void tinyort_run_tiles(const tinyort_bytes_shape *s, tinyort_tiles *t, co
 #if defined(TINYORT_WIDE)
     int8_t *y = (int8_t *)t->y, *z = (int8_t *)t->z;
     const float *factors = t->factors;
-    for (int32_t left = t->left; left > 0; left -= 4, w += 4 * s->depth, factors += 4, y += 4, z += 4) {
+    for (int32_t left = t->left; left > 0; left -= 4) {
         int32_t sums[8];
         t->y = sums;
         t->z = sums + 4;
         t->left = 4;
         tinyort_multiply_tiles(t, w, first);
-        for (int32_t i = 0; i < 8; i++) (i < 4 ? y : z)[i % 4] = tinyort_requantize(s, sums[i], factors[i % 4]);
+        for (int32_t i = 0; i < 8; i++) {
+            (i < 4 ? y : z)[i % 4] = tinyort_requantize(s, sums[i], factors[i % 4]);
+        }
+        w += 4 * s->depth;
+        factors += 4;
+        y += 4;
+        z += 4;
     }
 #else
     (void)s;
@@ -112,12 +118,12 @@ static void tinyort_run_tiles(const tinyort_bytes_shape *s, tinyort_tiles *t, co
 static void tinyort_run_tiles(const tinyort_bytes_shape *s, tinyort_tiles *t, const int8_t *w, int32_t first) {
     int8_t *y = (int8_t *)t->y, *z = (int8_t *)t->z;
     for (int32_t m = 0; m < t->left; m++) {
-        const int8_t *weights = w + m / 4 * 4 * s->depth + m % 4 * 16;
+        const int8_t *weights = w + (m / 4 * 4 * s->depth) + (m % 4 * 16);
         int32_t sum = t->bias[m], other = sum;
         for (int32_t k = 0; k < s->length; k++) {
-            const int32_t at = k < first ? k : k + 16 - first;
-            sum += t->a[k] * weights[at / 16 * 64 + at % 16];
-            other += t->b[k] * weights[at / 16 * 64 + at % 16];
+            const int32_t at = (k < first) ? k : (k + 16 - first);
+            sum += t->a[k] * weights[(at / 16 * 64) + (at % 16)];
+            other += t->b[k] * weights[(at / 16 * 64) + (at % 16)];
         }
         y[m] = tinyort_requantize(s, sum, t->factors[m]);
         z[m] = tinyort_requantize(s, other, t->factors[m]);
@@ -130,13 +136,17 @@ static void tinyort_run_tiles(const tinyort_bytes_shape *s, tinyort_tiles *t, co
 /* Stores fewer than four bytes. */
 static void tinyort_store_few(int8_t *to, const int8_t *from, int32_t count) {
     to[0] = from[0];
-    if (count > 1) to[1] = from[1];
-    if (count > 2) to[2] = from[2];
+    if (count > 1) {
+        to[1] = from[1];
+    }
+    if (count > 2) {
+        to[2] = from[2];
+    }
 }
 
 static void tinyort_rows(const tinyort_bytes_shape *s, const void *a, const void *b, const int8_t *w,
                          const int32_t *bias, const float *factors, int8_t *y, int8_t *z) {
-    const int32_t more = (int32_t)((uint32_t)(s->length - 1) / 16), first = s->length - 16 * more;
+    const int32_t more = (int32_t)((uint32_t)(s->length - 1) / 16u), first = s->length - (16 * more);
     const int32_t filters = s->filters, whole = filters & -4;
     int8_t last[8];
     tinyort_tiles t;
@@ -149,13 +159,15 @@ static void tinyort_rows(const tinyort_bytes_shape *s, const void *a, const void
     t.a_next = t.a + first;
     t.b_next = t.b + first;
     t.more = more;
-    for (int32_t done = 0; done < filters; done = done < whole ? whole : filters) {
-        t.y = done < whole ? y : last;
-        t.z = done < whole ? z : last + 4;
-        t.left = done < whole ? whole : 4;
-        tinyort_run_tiles(s, &t, w + done * s->depth, first);
+    for (int32_t done = 0; done < filters; done = (done < whole) ? whole : filters) {
+        t.y = (done < whole) ? y : last;
+        t.z = (done < whole) ? z : (last + 4);
+        t.left = (done < whole) ? whole : 4;
+        tinyort_run_tiles(s, &t, w + (done * s->depth), first);
     }
-    if (whole == filters) return;
+    if (whole == filters) {
+        return;
+    }
     tinyort_store_few(y + whole, last, filters - whole);
     tinyort_store_few(z + whole, last + 4, filters - whole);
 }

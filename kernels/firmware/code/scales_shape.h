@@ -12,7 +12,7 @@ typedef struct tinyort_scales_shape {
 /* The place of the scale of element i. */
 static int32_t tinyort_scale_of(const tinyort_scales_shape *s, int32_t i) {
     const int32_t row = i / s->inner;
-    return row / s->length * s->steps[0] + row % s->length / s->block * s->steps[1] + i % s->inner * s->steps[2];
+    return (row / s->length * s->steps[0]) + (row % s->length / s->block * s->steps[1]) + (i % s->inner * s->steps[2]);
 }
 
 #endif

@@ -17,17 +17,23 @@ typedef struct tinyort_scatter_shape {
 
 static void tinyort_scatter(const tinyort_scatter_shape *s, const void *x, const void *indices, const void *updates,
                             void *y, float (*f)(float, float), int64_t (*g)(int64_t, int64_t)) {
-    if (x && x != y) memcpy(y, x, (size_t)s->bytes);
+    if (x && (x != y)) {
+        (void)memcpy(y, x, (size_t)s->bytes);
+    }
     for (int32_t i = 0; i < s->count; i++) {
         const int32_t first = tinyort_place(&s->places, indices, i), row = s->inner * s->element_bytes;
-        if (!f && !g)
-            memcpy((unsigned char *)y + first * s->element_bytes, (const unsigned char *)updates + i * row,
-                   (size_t)row);
-        for (int32_t k = i * s->inner, at = first; (f || g) && at < first + s->inner; k++, at++)
-            if (f)
+        if (!f && !g) {
+            (void)memcpy((unsigned char *)y + (first * s->element_bytes), (const unsigned char *)updates + (i * row),
+                         (size_t)row);
+        }
+        for (int32_t k = i * s->inner, at = first; (f || g) && (at < (first + s->inner)); k++) {
+            if (f != NULL) {
                 ((float *)y)[at] = f(((float *)y)[at], ((const float *)updates)[k]);
-            else
+            } else {
                 tinyort_store(s->to, y, at, g(tinyort_load(s->from, y, at), tinyort_load(s->from, updates, k)));
+            }
+            at++;
+        }
     }
 }
 

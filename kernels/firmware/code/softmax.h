@@ -9,17 +9,22 @@ typedef struct tinyort_softmax_shape {
 } tinyort_softmax_shape;
 
 static void tinyort_softmax(const tinyort_softmax_shape *s, const float *x, float *y) {
-    for (int32_t lane = 0; lane < s->outer * s->inner; lane++) {
-        const int32_t first = lane / s->inner * s->inner * s->length + lane % s->inner;
-        const int32_t end = first + s->length * s->inner;
+    for (int32_t lane = 0; lane < (s->outer * s->inner); lane++) {
+        const int32_t first = (lane / s->inner * s->inner * s->length) + (lane % s->inner);
+        const int32_t end = first + (s->length * s->inner);
         float max = x[first], sum = 0.0f;
-        for (int32_t i = first; i < end; i += s->inner)
-            if (x[i] > max) max = x[i];
+        for (int32_t i = first; i < end; i += s->inner) {
+            if (x[i] > max) {
+                max = x[i];
+            }
+        }
         for (int32_t i = first; i < end; i += s->inner) {
             y[i] = tinyort_exp_below(x[i] - max);
             sum += y[i];
         }
-        for (int32_t i = first; i < end; i += s->inner) y[i] /= sum;
+        for (int32_t i = first; i < end; i += s->inner) {
+            y[i] /= sum;
+        }
     }
 }
 

@@ -15,23 +15,28 @@
 static void tinyort_softmax_bytes(const tinyort_softmax_bytes_shape *s, const void *x, const uint32_t *powers, void *y,
                                   float scale) {
     const float low = (float)s->low, high = (float)s->high;
-    for (int32_t lane = 0; lane < s->outer * s->inner; lane++) {
-        const int32_t first = lane / s->inner * s->inner * s->length + lane % s->inner;
+    for (int32_t lane = 0; lane < (s->outer * s->inner); lane++) {
+        const int32_t first = (lane / s->inner * s->inner * s->length) + (lane % s->inner);
         const uint8_t *from = (const uint8_t *)x + first;
         uint8_t *to = (uint8_t *)y + first;
         int32_t max = 0;
         uint64_t sum = 0;
-        for (int32_t i = 0; i < s->length * s->inner; i += s->inner)
-            if ((from[i] ^ s->flip) > max) max = from[i] ^ s->flip;
-        for (int32_t i = 0; i < s->length * s->inner; i += s->inner) sum += powers[255 - max + (from[i] ^ s->flip)];
+        for (int32_t i = 0; i < (s->length * s->inner); i += s->inner) {
+            if ((from[i] ^ s->flip) > max) {
+                max = from[i] ^ s->flip;
+            }
+        }
+        for (int32_t i = 0; i < (s->length * s->inner); i += s->inner) {
+            sum += powers[255 - max + (from[i] ^ s->flip)];
+        }
         const float factor = 1.0f / (scale * (float)sum);
-        for (int32_t i = 0; i < s->length * s->inner; i += s->inner) {
+        for (int32_t i = 0; i < (s->length * s->inner); i += s->inner) {
             float steps = (float)powers[255 - max + (from[i] ^ s->flip)] * factor;
             int32_t bits;
-            steps = steps < high ? steps : high;
-            steps = steps > low ? steps : low;
+            steps = (steps < high) ? steps : high;
+            steps = (steps > low) ? steps : low;
             steps += 12582912.0f;
-            memcpy(&bits, &steps, sizeof bits);
+            (void)memcpy(&bits, &steps, sizeof bits);
             to[i] = (uint8_t)(bits - 0x4b400000 + s->zero);
         }
     }

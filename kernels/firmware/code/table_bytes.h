@@ -11,7 +11,9 @@ typedef struct tinyort_table_bytes_shape {
 static void tinyort_table_bytes(const tinyort_table_bytes_shape *s, const void *x, const void *table, void *y) {
     const uint8_t *from = (const uint8_t *)x, *entries = (const uint8_t *)table;
     uint8_t *to = (uint8_t *)y;
-    for (int32_t i = 0; i < s->count; i++) to[i] = entries[from[i]];
+    for (int32_t i = 0; i < s->count; i++) {
+        to[i] = entries[from[i]];
+    }
 }
 
 #endif

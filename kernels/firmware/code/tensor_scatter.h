@@ -14,15 +14,24 @@ typedef struct tinyort_tensor_scatter_shape {
 static void tinyort_tensor_scatter(const tinyort_tensor_scatter_shape *s, const void *x, const void *updates,
                                    const int64_t *first, void *y) {
     const int32_t last = s->length - s->count;
-    if (x != y) memcpy(y, x, (size_t)s->batch * (size_t)(s->outer * s->length * s->slice));
-    for (int32_t i = 0; i < s->batch * s->outer * s->count; i++) {
+    if (x != y) {
+        (void)memcpy(y, x, (size_t)s->batch * (size_t)(s->outer * s->length * s->slice));
+    }
+    for (int32_t i = 0; i < (s->batch * s->outer * s->count); i++) {
         const int32_t row = i / s->count;
         int64_t at = first ? first[row / s->outer] : 0;
-        if (at < 0) at = 0;
-        if (s->circular) at %= s->length;
-        if (!s->circular && at > last) at = last;
-        const int32_t to = row * s->length + ((int32_t)at + i % s->count) % s->length;
-        memcpy((unsigned char *)y + to * s->slice, (const unsigned char *)updates + i * s->slice, (size_t)s->slice);
+        if (at < 0) {
+            at = 0;
+        }
+        if (s->circular != 0) {
+            at %= s->length;
+        }
+        if (!s->circular && (at > last)) {
+            at = last;
+        }
+        const int32_t to = (row * s->length) + (((int32_t)at + (i % s->count)) % s->length);
+        (void)memcpy((unsigned char *)y + (to * s->slice), (const unsigned char *)updates + (i * s->slice),
+                     (size_t)s->slice);
     }
 }
 

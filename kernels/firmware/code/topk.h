@@ -7,6 +7,7 @@
 #ifndef TORT_FIRMWARE_CODE_TOPK_H
 #define TORT_FIRMWARE_CODE_TOPK_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct tinyort_topk_shape {
@@ -16,24 +17,35 @@ typedef struct tinyort_topk_shape {
 /* 1 if element i comes before element j. */
 static int32_t tinyort_comes_before(const tinyort_topk_shape *s, const float *lane, int32_t i, int32_t j) {
     const float a = lane[i * s->inner], b = lane[j * s->inner];
-    const int32_t smaller = a < b || (a == a && b != b), larger = a > b || (a != a && b == b);
-    if (smaller || larger) return s->least ? smaller : larger;
+    const int32_t smaller = (a < b) || ((a == a) && (b != b)), larger = (a > b) || ((a != a) && (b == b));
+    if (smaller || larger) {
+        return s->least ? smaller : larger;
+    }
     return i < j;
 }
 
 static void tinyort_topk(const tinyort_topk_shape *s, const float *x, float *values, int64_t *indices) {
-    for (int32_t lane = 0; lane < s->outer * s->inner; lane++) {
-        const float *from = x + lane / s->inner * s->inner * s->length + lane % s->inner;
-        int32_t at = lane / s->inner * s->inner * s->k + lane % s->inner, last = -1;
-        for (int32_t rank = 0; rank < s->k; rank++, at += s->inner) {
+    for (int32_t lane = 0; lane < (s->outer * s->inner); lane++) {
+        const float *from = x + (lane / s->inner * s->inner * s->length) + (lane % s->inner);
+        int32_t at = (lane / s->inner * s->inner * s->k) + (lane % s->inner), last = -1;
+        for (int32_t rank = 0; rank < s->k; rank++) {
             int32_t best = -1;
             for (int32_t i = 0; i < s->length; i++) {
-                if (last >= 0 && !tinyort_comes_before(s, from, last, i)) continue;
-                if (best < 0 || tinyort_comes_before(s, from, i, best)) best = i;
+                if ((last >= 0) && !tinyort_comes_before(s, from, last, i)) {
+                    continue;
+                }
+                if ((best < 0) || tinyort_comes_before(s, from, i, best)) {
+                    best = i;
+                }
             }
             last = best;
-            if (values) values[at] = from[best * s->inner];
-            if (indices) indices[at] = best;
+            if (values != NULL) {
+                values[at] = from[best * s->inner];
+            }
+            if (indices != NULL) {
+                indices[at] = best;
+            }
+            at += s->inner;
         }
     }
 }

@@ -17,39 +17,48 @@ static void tinyort_volume(const tinyort_volume_shape *s, const float *x, const 
     const int32_t depth = s->channels / s->groups, filters = s->filters / s->groups;
     const int32_t plane = s->in[0] * s->in[1] * s->in[2], window = s->kernel[0] * s->kernel[1] * s->kernel[2];
     const int32_t outputs = s->out[0] * s->out[1] * s->out[2];
-    for (int32_t at = 0; at < s->batch * s->filters * outputs; at++) {
+    for (int32_t at = 0; at < (s->batch * s->filters * outputs); at++) {
         const int32_t m = at / outputs % s->filters, n = at / outputs / s->filters;
-        const float *image = x + (n * s->channels + m / filters * depth) * plane;
-        float sum = s->kind == 1 ? -INFINITY : bias ? bias[m] : 0.0f;
+        const float *image = x + (((n * s->channels) + (m / filters * depth)) * plane);
+        float sum = (s->kind == 1) ? -INFINITY : bias ? bias[m] : 0.0f;
         int32_t seen = 0;
         for (int32_t k = 0; k < window; k++) {
             int32_t outer = at % outputs, rest = k, step = 1, from = 0, inside = 1, padded = 1;
             for (int32_t axis = 2; axis >= 0; axis--) {
-                const int32_t first = outer % s->out[axis] * s->stride[axis] - s->begin[axis];
-                const int32_t i = first + rest % s->kernel[axis] * s->dilation[axis];
-                inside &= i >= 0 && i < s->in[axis];
-                padded &= i < s->in[axis] + s->end[axis];
+                const int32_t first = (outer % s->out[axis] * s->stride[axis]) - s->begin[axis];
+                const int32_t i = first + (rest % s->kernel[axis] * s->dilation[axis]);
+                inside &= (i >= 0) && (i < s->in[axis]);
+                padded &= i < (s->in[axis] + s->end[axis]);
                 from += i * step;
                 step *= s->in[axis];
                 outer /= s->out[axis];
                 rest /= s->kernel[axis];
             }
             seen += s->count_padding ? padded : inside;
-            for (int32_t c = 0; c < depth && inside; c++) {
-                const float value = image[c * plane + from];
-                const float term = w              ? value * w[(m * depth + c) * window + k]
-                                   : s->kind == 3 ? power(fabsf(value), p)
-                                                  : value;
-                if (s->kind != 1)
+            for (int32_t c = 0; (c < depth) && inside; c++) {
+                const float value = image[(c * plane) + from];
+                const float term = w                ? (value * w[(((m * depth) + c) * window) + k])
+                                   : (s->kind == 3) ? power(fabsf(value), p)
+                                                    : value;
+                if (s->kind != 1) {
                     sum += term;
-                else if (value > sum || value != value)
+                } else if ((value > sum) || (value != value)) {
                     sum = value;
-                if (sum != sum && s->kind == 1) k = window; /* NaN stays */
+                }
+                if ((sum != sum) && (s->kind == 1)) {
+                    k = window; /* NaN stays */
+                }
             }
         }
-        if (s->kind == 2) sum = seen ? sum / (float)seen : 0.0f;
-        if (s->kind == 3) sum = power(sum, 1.0f / p);
-        if (z) sum += z[at];
+        if (s->kind == 2) {
+            sum = seen ? (sum / (float)seen) : 0.0f;
+        }
+        if (s->kind == 3) {
+            sum = power(sum, 1.0f / p);
+        }
+        if (z != NULL) {
+            sum += z[at];
+        }
         y[at] = tinyort_clamp(sum, low, high);
     }
 }

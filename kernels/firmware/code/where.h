@@ -17,7 +17,7 @@ static void tinyort_where(const tinyort_where_shape *s, const uint8_t *c, const 
         const int32_t chosen = c[tinyort_offset(i, s->rank, s->dims, s->cs)];
         const unsigned char *from = (const unsigned char *)(chosen ? a : b);
         from += tinyort_offset(i, s->rank, s->dims, chosen ? s->as : s->bs);
-        memcpy((unsigned char *)y + i * s->element_bytes, from, (size_t)s->element_bytes);
+        (void)memcpy((unsigned char *)y + (i * s->element_bytes), from, (size_t)s->element_bytes);
     }
 }
 

@@ -31,12 +31,16 @@ static void tinyort_copy_bytes(int8_t *to, const int8_t *from, int32_t count, ui
 #endif /* TINYORT_UINT8 */
 #else
     uint32_t word;
-    for (; count >= 4; count -= 4, from += 4, to += 4) {
-        memcpy(&word, from, sizeof word);
+    for (; count >= 4; count -= 4) {
+        (void)memcpy(&word, from, sizeof word);
         word = tinyort_flipped(word, flip);
-        memcpy(to, &word, sizeof word);
+        (void)memcpy(to, &word, sizeof word);
+        from += 4;
+        to += 4;
     }
-    for (; count > 0; count--) *to++ = (int8_t)tinyort_flipped((uint32_t)(uint8_t)*from++, flip & 0xff);
+    for (; count > 0; count--) {
+        *to++ = (int8_t)tinyort_flipped((uint32_t)(uint8_t)*from++, flip & 0xffu);
+    }
 #endif /* __ARM_FEATURE_MVE */
 }
 
@@ -44,47 +48,69 @@ static void tinyort_fill_bytes(int8_t *to, uint32_t word, int32_t count) {
 #if defined(__ARM_FEATURE_MVE) && defined(__GNUC__)
     TINYORT_EACH_VECTOR("vdup.8 q0, %[word]\n\t", "", [word] "+r"(word) : [count] "r"(count))
 #else
-    for (; count >= 4; count -= 4, to += 4) memcpy(to, &word, sizeof word);
-    for (; count > 0; count--) *to++ = (int8_t)(word & 0xff);
+    for (; count >= 4; count -= 4) {
+        (void)memcpy(to, &word, sizeof word);
+        to += 4;
+    }
+    for (; count > 0; count--) {
+        *to++ = (int8_t)(word & 0xffu);
+    }
 #endif /* __ARM_FEATURE_MVE */
 }
 
 TINYORT_OWN_FRAME static void tinyort_window(const tinyort_window_shape *s, const int8_t *image, int32_t out_h,
                                              int32_t out_w, int8_t *to) {
-    const int32_t first = out_w * s->at.stride_w - s->at.left, n = s->channels, all = n * s->at.kernel_w;
-    const int32_t near = s->at.dilation_w == 1 && n == s->pixel; /* a row of the window is one piece of memory */
+    const int32_t first = (out_w * s->at.stride_w) - s->at.left, n = s->channels, all = n * s->at.kernel_w;
+    const int32_t near = (s->at.dilation_w == 1) && (n == s->pixel); /* a row of the window is one piece of memory */
     const uint32_t fill = (uint32_t)s->fill, flip = (uint32_t)s->flip;
-    int32_t h = out_h * s->at.stride_h - s->at.top;
-    if (near && first >= 0 && first + s->at.kernel_w <= s->at.width && h >= 0 &&
-        h + (s->at.kernel_h - 1) * s->at.dilation_h < s->at.height) {
-        const int8_t *line = image + (h * s->at.width + first) * n;
+    int32_t h = (out_h * s->at.stride_h) - s->at.top;
+    if (near && (first >= 0) && ((first + s->at.kernel_w) <= s->at.width) && (h >= 0) &&
+        ((h + ((s->at.kernel_h - 1) * s->at.dilation_h)) < s->at.height)) {
+        const int8_t *line = image + (((h * s->at.width) + first) * n);
         const int32_t step = s->at.dilation_h * s->at.width * n;
-        for (int32_t kh = s->at.kernel_h; kh > 0; kh--, line += step, to += all)
+        for (int32_t kh = s->at.kernel_h; kh > 0; kh--) {
             tinyort_copy_bytes(to, line, all, flip);
+            line += step;
+            to += all;
+        }
         return;
     }
-    int32_t before = first < 0 ? -first : 0, behind = first + s->at.kernel_w - s->at.width;
-    if (before > s->at.kernel_w) before = s->at.kernel_w;
-    if (behind < 0) behind = 0;
-    if (behind > s->at.kernel_w) behind = s->at.kernel_w;
+    int32_t before = (first < 0) ? -first : 0, behind = first + s->at.kernel_w - s->at.width;
+    if (before > s->at.kernel_w) {
+        before = s->at.kernel_w;
+    }
+    if (behind < 0) {
+        behind = 0;
+    }
+    if (behind > s->at.kernel_w) {
+        behind = s->at.kernel_w;
+    }
     before *= n;
     behind *= n;
-    for (int32_t kh = s->at.kernel_h; kh > 0; kh--, h += s->at.dilation_h) {
-        const int8_t *line = image + h * s->at.width * s->pixel;
-        if (h < 0 || h >= s->at.height) {
+    for (int32_t kh = s->at.kernel_h; kh > 0; kh--) {
+        const int8_t *line = image + (h * s->at.width * s->pixel);
+        if ((h < 0) || (h >= s->at.height)) {
             tinyort_fill_bytes(to, fill, all);
-        } else if (near) {
-            if (before) tinyort_fill_bytes(to, fill, before);
-            tinyort_copy_bytes(to + before, line + first * n + before, all - before - behind, flip);
-            if (behind) tinyort_fill_bytes(to + all - behind, fill, behind);
+        } else if (near != 0) {
+            if (before != 0) {
+                tinyort_fill_bytes(to, fill, before);
+            }
+            tinyort_copy_bytes(to + before, line + (first * n) + before, all - before - behind, flip);
+            if (behind != 0) {
+                tinyort_fill_bytes(to + all - behind, fill, behind);
+            }
         } else {
-            for (int32_t kw = 0, w = first; kw < s->at.kernel_w; kw++, w += s->at.dilation_w)
-                if (w < 0 || w >= s->at.width)
-                    tinyort_fill_bytes(to + kw * n, fill, n);
-                else
-                    tinyort_copy_bytes(to + kw * n, line + w * s->pixel, n, flip);
+            for (int32_t kw = 0, w = first; kw < s->at.kernel_w; kw++) {
+                if ((w < 0) || (w >= s->at.width)) {
+                    tinyort_fill_bytes(to + (kw * n), fill, n);
+                } else {
+                    tinyort_copy_bytes(to + (kw * n), line + (w * s->pixel), n, flip);
+                }
+                w += s->at.dilation_w;
+            }
         }
         to += all;
+        h += s->at.dilation_h;
     }
 }
 

@@ -22,49 +22,57 @@ typedef struct tinyort_band_state {
 
 /* An input row, where there is one. */
 static inline int32_t tinyort_clip_row(const tinyort_layer *layer, int32_t row) {
-    return row < 0 ? 0 : row > layer->in_rows ? layer->in_rows : row;
+    return (row < 0) ? 0 : (row > layer->in_rows) ? layer->in_rows : row;
 }
 
 /* The first input row that an output row reads. */
 static inline int32_t tinyort_first_row(const tinyort_layer *layer, int32_t row) {
-    return tinyort_clip_row(layer, row * layer->stride - layer->above);
+    return tinyort_clip_row(layer, (row * layer->stride) - layer->above);
 }
 
 /* One past the last input row that the first `rows` output rows read. */
 static inline int32_t tinyort_end_row(const tinyort_layer *layer, int32_t rows) {
-    return tinyort_clip_row(layer, (rows - 1) * layer->stride - layer->above + layer->reach);
+    return tinyort_clip_row(layer, ((rows - 1) * layer->stride) - layer->above + layer->reach);
 }
 
 /* Begins a round: the rows that each layer has to have made. The last round completes what others will read whole. */
 static inline void tinyort_begin_round(const tinyort_layer *layers, int32_t count, tinyort_band_state *s) {
-    const int32_t final = s->made[count - 1] + 1 == layers[count - 1].out_rows;
-    for (int32_t i = 0; i < count; i++) s->need[i] = final && layers[i].whole ? layers[i].out_rows : s->made[i];
+    const int32_t final = (s->made[count - 1] + 1) == layers[count - 1].out_rows;
+    for (int32_t i = 0; i < count; i++) {
+        s->need[i] = (final && layers[i].whole) ? layers[i].out_rows : s->made[i];
+    }
     s->need[count - 1] = s->made[count - 1] + 1;
-    for (int32_t i = count - 1; i >= 0; i--)
-        for (int32_t k = 0; k < 2 && s->need[i] > s->made[i]; k++) {
+    for (int32_t i = count - 1; i >= 0; i--) {
+        for (int32_t k = 0; (k < 2) && (s->need[i] > s->made[i]); k++) {
             const int32_t from = layers[i].from[k], end = tinyort_end_row(&layers[i], s->need[i]);
-            if (from >= 0 && s->need[from] < end) s->need[from] = end;
+            if ((from >= 0) && (s->need[from] < end)) {
+                s->need[from] = end;
+            }
         }
+    }
 }
 
 /* The first row of a layer that another one still reads, of those that are made. */
 static inline int32_t tinyort_first_unread(const tinyort_layer *layers, int32_t count, const tinyort_band_state *s,
                                            int32_t layer) {
     int32_t first = s->made[layer];
-    for (int32_t i = layer + 1; i < count; i++)
+    for (int32_t i = layer + 1; i < count; i++) {
         for (int32_t k = 0; k < 2; k++) {
             const int32_t row = tinyort_first_row(&layers[i], s->made[i]);
-            if (layers[i].from[k] == layer && s->made[i] < layers[i].out_rows && row < first) first = row;
+            if ((layers[i].from[k] == layer) && (s->made[i] < layers[i].out_rows) && (row < first)) {
+                first = row;
+            }
         }
+    }
     return first;
 }
 
 /* True if a layer has a row to make, and the rows that it reads are made. */
 static inline int32_t tinyort_is_ready(const tinyort_layer *layers, const tinyort_band_state *s, int32_t layer) {
     int32_t ready = s->need[layer] > s->made[layer];
-    for (int32_t k = 0; k < 2 && ready; k++) {
+    for (int32_t k = 0; (k < 2) && ready; k++) {
         const int32_t from = layers[layer].from[k];
-        ready = from < 0 || s->made[from] >= tinyort_end_row(&layers[layer], s->made[layer] + 1);
+        ready = (from < 0) || (s->made[from] >= tinyort_end_row(&layers[layer], s->made[layer] + 1));
     }
     return ready;
 }
@@ -73,21 +81,30 @@ static inline int32_t tinyort_is_ready(const tinyort_layer *layers, const tinyor
 static inline int32_t tinyort_next_band(const tinyort_layer *layers, int32_t count, tinyort_band_state *s,
                                         tinyort_band *band) {
     int32_t i = count - 1;
-    if (s->made[i] == layers[i].out_rows) return -1;
-    if (s->need[i] == s->made[i]) tinyort_begin_round(layers, count, s);
-    while (i > 0 && !tinyort_is_ready(layers, s, i)) i--;
+    if (s->made[i] == layers[i].out_rows) {
+        return -1;
+    }
+    if (s->need[i] == s->made[i]) {
+        tinyort_begin_round(layers, count, s);
+    }
+    while ((i > 0) && !tinyort_is_ready(layers, s, i)) {
+        i--;
+    }
     const tinyort_layer *layer = &layers[i];
     const int32_t row = s->made[i], first = tinyort_first_row(layer, row);
-    band->drop = band->keep = 0;
-    if (row + 1 - s->first[i] > layer->lines) {
+    band->drop = 0;
+    band->keep = 0;
+    if ((row + 1 - s->first[i]) > layer->lines) {
         const int32_t unread = tinyort_first_unread(layers, count, s, i);
         band->drop = unread - s->first[i];
         band->keep = row - unread;
         s->first[i] = unread;
     }
-    for (int32_t k = 0; k < 2; k++) band->in_at[k] = first - (layer->from[k] < 0 ? 0 : s->first[layer->from[k]]);
+    for (int32_t k = 0; k < 2; k++) {
+        band->in_at[k] = first - ((layer->from[k] < 0) ? 0 : s->first[layer->from[k]]);
+    }
     band->in_rows = tinyort_end_row(layer, row + 1) - first;
-    band->above = first - (row * layer->stride - layer->above);
+    band->above = first - ((row * layer->stride) - layer->above);
     band->out_first = row;
     band->out_rows = 1;
     band->out_at = row - s->first[i];

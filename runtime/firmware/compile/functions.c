@@ -51,18 +51,19 @@ void tort_compile_fill(const tort_compilation *c, const char *text, FILE *file) 
 /* Prints what tells whether weights apart belong to the code: by their head, and by all of their bytes. */
 static void print_verify(const tort_compilation *c, FILE *file) {
     fprintf(file,
-            "%s_CODE static int %s_is_head(const uint64_t *head) {\n    return head[0] == UINT64_C(0x%016" PRIx64
-            ") && head[2] == %s_CODE_HASH;\n}\n\n",
+            "%s_CODE static int %s_is_head(const uint64_t *head) {\n    return (head[0] == UINT64_C(0x%016" PRIx64
+            ")) && (head[2] == %s_CODE_HASH);\n}\n\n",
             c->capitals, c->name, TORT_COMPILE_MAGIC, c->capitals);
     fprintf(file,
             "int %s_verify(const void *weights) {\n    const uint64_t *const head = (const uint64_t *)weights;\n"
             "    const unsigned char *const bytes = (const unsigned char *)weights;\n"
             "    uint64_t hash = UINT64_C(0x%016" PRIx64 ");\n    uint32_t i;\n",
             c->name, TORT_COMPILE_HASH);
-    tort_compile_fill(c,
-                      "    if (!weights || (uintptr_t)weights % @N_WEIGHTS_ALIGN || !@n_is_head(head) ||\n"
-                      "        head[4] != @N_WEIGHTS_BYTES) {\n        return @N_E_WEIGHTS;\n    }\n",
-                      file);
+    tort_compile_fill(
+        c,
+        "    if (!weights || (((uintptr_t)weights % (uintptr_t)@N_WEIGHTS_ALIGN) != 0u) || !@n_is_head(head) ||\n"
+        "        (head[4] != (uint64_t)@N_WEIGHTS_BYTES)) {\n        return @N_E_WEIGHTS;\n    }\n",
+        file);
     fprintf(file, "    for (i = %d; i < %s_WEIGHTS_BYTES; i++) {\n", TORT_COMPILE_HEAD, c->capitals);
     tort_compile_fill(c,
                       "        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);\n    }\n"
@@ -79,14 +80,15 @@ static void print_check(const tort_compilation *c, FILE *file) {
     }
     for (int32_t i = 0; i < c->plan->output_count; i++)
         if (tort_compile_elements(tort_compile_output(c, i))) fprintf(file, "!state->out%d || ", (int)i);
-    tort_compile_fill(c,
-                      "@{!state->weights || @}@(!state->slow_arena || @)!arena) {\n        return @N_E_NULL;\n    }\n"
-                      "    if ((uintptr_t)arena % @N_ARENA_ALIGN"
-                      "@( || (uintptr_t)state->slow_arena % @N_ARENA_ALIGN@)"
-                      "@{ || (uintptr_t)state->weights % @N_WEIGHTS_ALIGN@}) {\n        return @N_E_ALIGN;\n    }\n"
-                      "    if (state->arena_bytes < @N_ARENA_BYTES"
-                      "@( || state->slow_arena_bytes < @N_SLOW_ARENA_BYTES@)) {\n        return @N_E_ARENA;\n    }\n",
-                      file);
+    tort_compile_fill(
+        c,
+        "@{!state->weights || @}@(!state->slow_arena || @)!arena) {\n        return @N_E_NULL;\n    }\n"
+        "    if ((((uintptr_t)arena % (uintptr_t)@N_ARENA_ALIGN) != 0u)"
+        "@( || (((uintptr_t)state->slow_arena % (uintptr_t)@N_ARENA_ALIGN) != 0u)@)"
+        "@{ || (((uintptr_t)state->weights % (uintptr_t)@N_WEIGHTS_ALIGN) != 0u)@}) {\n        return @N_E_ALIGN;\n    }\n"
+        "    if ((state->arena_bytes < (size_t)@N_ARENA_BYTES)"
+        "@( || (state->slow_arena_bytes < (size_t)@N_SLOW_ARENA_BYTES)@)) {\n        return @N_E_ARENA;\n    }\n",
+        file);
     if (c->apart)
         tort_compile_fill(c, "    if (!@n_is_head((const uint64_t *)state->weights)) {\n", file);
     else
@@ -128,7 +130,7 @@ static void print_step(const tort_compilation *c, const char *cases, FILE *file)
                       "    if (step == 0) {\n"
                       "        const int status = @n_check(state, arena);\n"
                       "        if (status != @N_OK) {\n            return status;\n        }\n"
-                      "@<        memset(state->bands, 0, sizeof state->bands); /* of a run that was left */\n@>"
+                      "@<        (void)memset(state->bands, 0, sizeof state->bands); /* of a run that was left */\n@>"
                       "        step = 1;\n    }\n"
                       "@(    slow = (unsigned char *)state->slow_arena;\n@)"
                       "    (void)values;\n"
@@ -139,9 +141,9 @@ static void print_step(const tort_compilation *c, const char *cases, FILE *file)
     tort_compile_fill(c,
                       "        return @N_E_STEP;\n    }\n"
                       "    @N_AFTER(step);\n"
-                      "@<    if (!again) {\n        step = step < @N_STEPS ? step + 1 : 0;\n    }\n@>",
+                      "@<    if (again == 0) {\n        step = (step < @N_STEPS) ? (step + 1) : 0;\n    }\n@>",
                       file);
-    if (!c->plan->band_count) tort_compile_fill(c, "    step = step < @N_STEPS ? step + 1 : 0;\n", file);
+    if (!c->plan->band_count) tort_compile_fill(c, "    step = (step < @N_STEPS) ? (step + 1) : 0;\n", file);
     tort_compile_fill(c, "    state->next = step;\n    return step;\n}\n", file);
 }
 
@@ -166,7 +168,7 @@ void tort_compile_functions(const tort_compilation *c, const char *cases, FILE *
                       "    state.next = 0;\n"
                       "    do {\n"
                       "        next = @n_step(&state, arena);\n"
-                      "        if (next > 0 && @N_CANCELS(next)) {\n"
+                      "        if ((next > 0) && (@N_CANCELS(next))) {\n"
                       "            next = @N_E_CANCELLED;\n"
                       "        }\n"
                       "    } while (next > 0);\n"

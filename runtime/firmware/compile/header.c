@@ -65,7 +65,7 @@ static void print_border(const tort_compilation *c, FILE *file, const char *name
         "    float steps = value / scale;\n    int32_t bits;\n"
         "    if (!(steps > low)) {\n        steps = low;\n    }\n    if (steps > high) {\n        steps = high;\n    }\n"
         "    steps += 12582912.0f; /* 1.5 * 2^23: the integer stands in the low bits */\n"
-        "    memcpy(&bits, &steps, sizeof bits);\n    return (%s)(bits - 0x4b400000 + zero);\n}\n",
+        "    (void)memcpy(&bits, &steps, sizeof bits);\n    return (%s)(bits - 0x4b400000 + zero);\n}\n",
         type == TORT_INT8 ? -128 : 0, type == TORT_INT8 ? 127 : 255, element);
 }
 

@@ -149,6 +149,7 @@ tort_status tort_compile_borders(tort_compilation *c) {
 
 const char *tort_compile_place(tort_compilation *c, uint64_t offset) {
     const bool slow = c->fast_bytes && offset >= c->fast_bytes;
+    if (!offset || (slow && offset == c->fast_bytes)) return slow ? "slow" : "values";
     return tort_arena_format(&c->arena, "%s + %llu", slow ? "slow" : "values",
                              (unsigned long long)(slow ? offset - c->fast_bytes : offset));
 }

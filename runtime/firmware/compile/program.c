@@ -69,7 +69,9 @@ static const char start[] =
     "void *_sbrk(ptrdiff_t bytes) {\n"
     "    static char heap[16384];\n"
     "    static ptrdiff_t used;\n"
-    "    if (bytes > (ptrdiff_t)sizeof heap - used) return (void *)-1;\n"
+    "    if (bytes > (ptrdiff_t)sizeof heap - used) {\n"
+    "        return (void *)-1;\n"
+    "    }\n"
     "    used += bytes;\n"
     "    return heap + used - bytes;\n"
     "}\n"
@@ -93,8 +95,12 @@ static const char reader[] =
     "    FILE *file = fopen(path, \"rb\");\n"
     "    const size_t got = file ? fread(to, 1, bytes, file) : 0;\n"
     "    const int more = file ? fgetc(file) != EOF : 0;\n"
-    "    if (file) fclose(file);\n"
-    "    if (got == bytes && !more) return 0;\n"
+    "    if (file) {\n"
+    "        fclose(file);\n"
+    "    }\n"
+    "    if (got == bytes && !more) {\n"
+    "        return 0;\n"
+    "    }\n"
     "    fprintf(stderr, \"%s: expected a file of %lu bytes\\n\", path, (unsigned long)bytes);\n"
     "    return 1;\n"
     "}\n\n";
@@ -102,7 +108,9 @@ static const char reader[] =
 static const char writer[] = "static int write_file(const char *path, const void *from, size_t bytes) {\n"
                              "    FILE *file = fopen(path, \"wb\");\n"
                              "    const size_t put = file ? fwrite(from, 1, bytes, file) : 0;\n"
-                             "    if (file && !fclose(file) && put == bytes) return 0;\n"
+                             "    if (file && !fclose(file) && put == bytes) {\n"
+                             "        return 0;\n"
+                             "    }\n"
                              "    fprintf(stderr, \"%s: cannot be written\\n\", path);\n"
                              "    return 1;\n"
                              "}\n\n";
@@ -156,10 +164,10 @@ tort_status tort_compile_program(tort_compilation *c, FILE *file) {
     if (c->apart)
         fprintf(file, "    failed |= read_file(\"%s_weights.bin\", weights.bytes, %llu);\n", c->name,
                 (unsigned long long)tort_compile_weights_bytes(c));
-    fprintf(file, "    if (failed) return 3;\n    if (%s_run(", c->name);
+    fprintf(file, "    if (failed) {\n        return 3;\n    }\n    if (%s_run(", c->name);
     for (int32_t i = 0; i < plan->input_count; i++) fprintf(file, "in%d, ", (int)i);
     for (int32_t i = 0; i < plan->output_count; i++) fprintf(file, "out%d, ", (int)i);
-    tort_compile_fill(c, "@{weights.bytes, @}arena.bytes@(, slow_arena.bytes@))) return 5;\n", file);
+    tort_compile_fill(c, "@{weights.bytes, @}arena.bytes@(, slow_arena.bytes@))) {\n        return 5;\n    }\n", file);
     for (int32_t i = 0; i < plan->output_count; i++)
         fprintf(file, "    failed |= write_file(\"output_%d.raw\", out%d, %lld * sizeof *out%d);\n", (int)i, (int)i,
                 (long long)tort_compile_elements(tort_compile_output(c, i)), (int)i);

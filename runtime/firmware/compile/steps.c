@@ -270,7 +270,7 @@ static tort_status emit_conversion(tort_compilation *c, const tort_step *step, c
 }
 
 static void print_copy(tort_compilation *c, const char *to, const char *from, int64_t bytes, FILE *file) {
-    fprintf(file, "        memcpy(%s, %s, %lld);\n", to, from, (long long)bytes);
+    fprintf(file, "        (void)memcpy(%s, %s, %lld);\n", to, from, (long long)bytes);
     c->calls++;
 }
 
@@ -308,7 +308,7 @@ static tort_status print_layer(tort_compilation *c, const tort_step *step, int32
         if (!lines) return tort_out_of_memory(c->error, 0);
         fprintf(
             file,
-            "\n        if (band.keep) {\n            memmove(%s, %s + band.drop * %lld, (size_t)band.keep * %lld);\n"
+            "\n        if (band.keep > 0) {\n            (void)memmove(%s, %s + (band.drop * %lld), (size_t)band.keep * %lldu);\n"
             "        }\n        ",
             lines, lines, row, row);
     }
@@ -316,8 +316,8 @@ static tort_status print_layer(tort_compilation *c, const tort_step *step, int32
         const bool in = i < step->input_count;
         if (in ? i >= 32 || !(step->rows.inputs >> i & 1) : step->rows.reduces) continue;
         texts[i] =
-            tort_arena_format(&c->arena, "%s + band.%s * %lld", texts[i], in ? k++ ? "in_at[1]" : "in_at[0]" : "out_at",
-                              (long long)tort_compile_row(c, step, i));
+            tort_arena_format(&c->arena, "%s + (band.%s * %lld)", texts[i],
+                              in ? k++ ? "in_at[1]" : "in_at[0]" : "out_at", (long long)tort_compile_row(c, step, i));
         if (!texts[i]) return tort_out_of_memory(c->error, 0);
     }
     return emit_kernel(c, step, texts, file);
@@ -357,7 +357,7 @@ static tort_status print_bands(tort_compilation *c, const tort_band_steps *bands
     if (!status) {
         print_layers(bands, file);
         print_indented(file, 4, body);
-        fprintf(file, "        default:\n            memset(bands, 0, sizeof *bands);\n            again = 0;\n"
+        fprintf(file, "        default:\n            (void)memset(bands, 0, sizeof *bands);\n            again = 0;\n"
                       "            break;\n        }\n        break;\n    }\n");
     }
     free(body);
