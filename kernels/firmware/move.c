@@ -137,6 +137,68 @@ static tort_status run_gather(const tort_call *call) {
     return TORT_FIRMWARE_CALL(call, tinyort_gather, &shape, x->data, indices->data, call->outputs[0].data);
 }
 
+/* Indices that are first + i * frame + j * step for i of `frames` and j of `length`, as those that cut frames out of
+ * audio: boxes, which take no list of indices. 0 1 2 3 2 3 4 5 are two frames of four, frame 2, step 1. */
+typedef struct windows {
+    int64_t first, frames, frame, length, step;
+} windows;
+
+/* Index k along an axis of `size`; -1: it is out of range. */
+static int64_t index_of(const tort_info *indices, int64_t k, int64_t size) {
+    const int64_t given =
+        indices->type == TORT_INT32 ? ((const int32_t *)indices->data)[k] : ((const int64_t *)indices->data)[k];
+    const int64_t index = given < 0 ? given + size : given;
+    return index < size && index >= 0 ? index : -1;
+}
+
+static bool find_windows(const tort_info *indices, const tort_gather_params *p, windows *w) {
+    const int64_t n = p->index_count, first = n > 0 ? index_of(indices, 0, p->size) : -1;
+    const int64_t step = n > 1 ? index_of(indices, 1, p->size) - first : 0;
+    int64_t length = 1;
+    while (length < n && index_of(indices, length, p->size) == first + length * step) length++;
+    const int64_t frame = length < n ? index_of(indices, length, p->size) - first : 0;
+    *w = (windows){first, n / length, frame, length, step};
+    bool found = first >= 0 && n % length == 0;
+    for (int64_t k = 0; k < n && found; k++) {
+        const int64_t index = index_of(indices, k, p->size);
+        found = index >= 0 && index == first + k / length * frame + k % length * step;
+    }
+    return found;
+}
+
+static tort_verdict claim_windows(const tort_target *target, const tort_node_view *node) {
+    const tort_gather_params *p = node->params;
+    windows w;
+    if (!node->inputs[1].data || p->size < 1) return tort_no(TORT_NO_ATTR, "", "takes constant indices");
+    if (!find_windows(&node->inputs[1], p, &w))
+        return tort_no(TORT_NO_ATTR, "", "takes indices that are equally far apart");
+    return tort_firmware_claim_bytes(target, node);
+}
+
+static tort_status windows_size(const tort_target *target, const tort_node_view *node, size_t *bytes,
+                                uint32_t *consumed, tort_error *error) {
+    (void)target, (void)node, (void)error;
+    *bytes = sizeof(windows);
+    *consumed = 1u << 1;
+    return TORT_OK;
+}
+
+static tort_status prepare_windows(tort_prepare *prepare) {
+    const bool found = find_windows(&prepare->node->inputs[1], prepare->node->params, prepare->packed);
+    return found ? TORT_OK : tort_fail(prepare->error, TORT_E_INTERNAL, "indices have changed");
+}
+
+static tort_status run_windows(const tort_call *call) {
+    const tort_gather_params *p = call->params;
+    const windows *w = call->packed;
+    const tort_box box = {.rank = 4,
+                          .src_first = w->first * p->inner,
+                          .dims = {p->outer, w->frames, w->length, p->inner},
+                          .src_strides = {p->size * p->inner, w->frame * p->inner, w->step * p->inner, 1},
+                          .dst_strides = {p->index_count * p->inner, w->length * p->inner, p->inner, 1}};
+    return move_box(call, call->inputs[0].type, call->outputs[0].data, call->inputs[0].data, &box);
+}
+
 /* ---- Where ------------------------------------------------------------------------------------------------------- */
 
 static tort_status run_where(const tort_call *call) {
@@ -339,6 +401,8 @@ const tort_kernel tort_firmware_move[] = {
     MOVE("SpaceToDepth", SPACE_TO_DEPTH),
     {"", "Dropout", "move", .claim = claim_dropout, .run = run_dropout, .emit = tort_firmware_emit},
     {"", "Pad", "pad", .claim = claim_pad, .run = run_pad, .emit = tort_firmware_emit},
+    {"", "Gather", "move", .claim = claim_windows, .prepare = prepare_windows, .pack = {.size = windows_size},
+     .run = run_windows, .emit = tort_firmware_emit},
     {"", "Gather", "gather", .claim = tort_firmware_claim_bytes, .run = run_gather, .emit = tort_firmware_emit},
     {"", "OneHot", "one_hot", .claim = claim_one_hot, .run = run_one_hot, .emit = tort_firmware_emit},
     {"", "EyeLike", "fill", .claim = claim_fill, .run = run_eye, .emit = tort_firmware_emit},

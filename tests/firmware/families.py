@@ -187,7 +187,7 @@ def moves(path):
     """Boxes of floats, int64 and bytes, part by part too; pads; picks."""
     weights = [constant("starts", [1, -1]), constant("ends", [9, -5]), constant("axes", [1, 3]), constant("steps", [1, -2]), constant("pads", [0, 1, 2, 0, 0, 0, 1, 3])]
     weights += [constant("repeats", [1, 2, 1, 3]), constant("wide", [3, 2, 3, 4, 5]), constant("parts", [1, 3]), constant("picked", [[2, -1], [0, 2]]), constant("narrow", [3, 0], np.int32)]
-    weights += [constant("seven", 7, np.float32), constant("shape", [2, 3])]
+    weights += [constant("frames", [[0, 1], [1, 2], [2, 3]]), constant("pairs", [-1, -1, 0, 0]), constant("seven", 7, np.float32), constant("shape", [2, 3])]
     steps = [
         ("Transpose", "x", {"perm": [0, 3, 1, 2]}),
         ("Transpose", "i", {}),
@@ -206,6 +206,9 @@ def moves(path):
         ("Pad", "i,picked_pads", {"mode": "edge"}),
         ("Gather", "x,picked", {"axis": 1}),
         ("Gather", "i,narrow", {"axis": 1}),
+        ("Gather", "x,one", {"axis": 3}),
+        ("Gather", "x,frames", {"axis": 2}),
+        ("Gather", "x,pairs", {"axis": 1}),
         ("OneHot", "i,seven_whole,off_on", {}),
         ("OneHot", "picked,seven_whole,off_on", {"axis": 0}),
         ("Trilu", "x", {}),
