@@ -16,22 +16,23 @@ static const struct {
 
 static const struct {
     const char *function;
-    uint16_t bytes[PROCESSORS];
+    int16_t bytes[PROCESSORS]; /* -1: not known */
 } table[] = {
 #include "kernels/firmware/stack.inc"
 };
 
-static uint32_t bytes_of(const char *function, int32_t column) {
+static int32_t bytes_of(const char *function, int32_t column) {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (!strcmp(table[i].function, function)) return table[i].bytes[column];
-    return 0;
+    return -1;
 }
 
 uint32_t tort_firmware_stack(const char *processor, const char *function) {
     for (size_t i = 0; processor && i < sizeof processors / sizeof *processors; i++) {
         if (strcmp(processors[i].name, processor) != 0) continue;
-        const uint32_t own = bytes_of(function, processors[i].column);
-        return own ? own + bytes_of("net_run", processors[i].column) : TORT_FIRMWARE_NO_STACK;
+        const int32_t own = bytes_of(function, processors[i].column);
+        const int32_t above = bytes_of("net_run", processors[i].column);
+        return own < 0 || above < 0 ? TORT_FIRMWARE_NO_STACK : (uint32_t)(own + above);
     }
     return TORT_FIRMWARE_NO_STACK;
 }

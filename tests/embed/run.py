@@ -115,6 +115,9 @@ def measure(model, target, option, generated, work, expected, plugins, told):
         whole = target.without_floats and model.name.endswith("io") and not told["float_steps"]
         floats = boards.float_routines(target, folder, model.name) if whole else []
         row["equal"] = f"FAILED: no step computes with floats, but the code calls {', '.join(floats)}" if floats else "bits"
+        said = told["stack_bytes"]
+        if not stack <= said <= stack + max(stack // 4, 64):
+            row["equal"] = f"FAILED: the header says {said} bytes of stack, the board used {stack}"
     except boards.Failure as failure:
         row["equal"] = f"FAILED: {failure}"
     row["passed"] = not row["equal"].startswith("FAILED")

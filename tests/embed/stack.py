@@ -8,7 +8,6 @@ the sum to the stack that boards use.
 
 import re
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -28,7 +27,7 @@ ENTRY = re.compile(r"\b(tinyort_\w+)\((?:&|\(const )")
 
 def entries(code):
     """The functions that steps call."""
-    return set(ENTRY.findall(code[code.index("_step(") :]))
+    return set(ENTRY.findall(code[code.index("int net_step(") :]))
 
 
 def apart(code, names):
@@ -48,16 +47,20 @@ def graph(text):
 
 
 def depths(text, library):
+    """{function: bytes below its call}, and those of NAME_run and NAME_step without the functions that these call."""
     frames, calls = graph(text)
+    called = set().union(*calls.values())
+    by_address = [title for title, size in frames.items() if size is not None and title not in called and ":" in title]
 
     def depth(name, seen=()):
-        if frames.get(name) is None and name != "__indirect_call":
-            return library
         if name == "__indirect_call":
-            return max((size for title, size in frames.items() if size and "net_" not in title), default=library) + library
+            return max((depth(other, seen) for other in by_address if other not in seen), default=library)
+        if frames.get(name) is None:
+            return library
         return frames[name] + max((depth(other, (*seen, name)) for other in calls.get(name, ()) if other not in seen), default=0)
 
-    return {title.split(":")[-1].split(".")[0]: depth(title) for title, size in frames.items() if size is not None}
+    found = {title.split(":")[-1].split(".")[0]: depth(title) for title, size in frames.items() if size is not None}
+    return found | {"net_run": frames["net_run"] + frames["net_step"]}
 
 
 def needs(tinyort, model, shapes, target, folder, *options):
@@ -74,10 +77,8 @@ def needs(tinyort, model, shapes, target, folder, *options):
         words = [*target.flags, "-std=c99", "-ffp-contract=off", option, "-fcallgraph-info=su", f"-I{folder}", "-c", folder / "apart.c", "-o", folder / "apart.o"]
         boards.succeed("gcc", target.compiler, *words)
         own = depths((folder / "apart.ci").read_text(), LIBRARY[target.without_floats])
-        base = own["net_run"] - max((own[name] for name in names if name in own), default=0)
-        for name in names:
-            found[name] = max(found.get(name, 0), own.get(name, 0))
-        found["net_run"] = max(found.get("net_run", 0), base)
+        for name in ("net_run", *names):
+            found[name] = max(found.get(name, 0), own[name])
     return found
 
 
@@ -95,17 +96,17 @@ def all_models(folder, given):
 def main():
     tinyort, given, work = (Path(word).resolve() for word in sys.argv[1:4])
     rows = {}
-    with tempfile.TemporaryDirectory(dir=work) as folder, ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(2) as pool:
         jobs = []
-        for model, shapes in all_models(Path(folder), given):
+        for model, shapes in all_models(work, given):
             for target in boards.ALL:
-                jobs.append((target, pool.submit(needs, tinyort, model, shapes, target, Path(folder) / f"{model.stem}_{target.name}")))
+                jobs.append((target, pool.submit(needs, tinyort, model, shapes, target, work / f"{model.stem}_{target.name}")))
         for target, job in jobs:
             for name, size in job.result().items():
                 rows.setdefault(name, {})
                 rows[name][target.name] = max(rows[name].get(target.name, 0), size)
     names = [target.name for target in boards.ALL]
-    lines = [f'{{"{name}", {{{", ".join(str(row.get(target, 0)) for target in names)}}}}},' for name, row in sorted(rows.items())]
+    lines = [f'{{"{name}", {{{", ".join(str(row.get(target, -1)) for target in names)}}}}},' for name, row in sorted(rows.items())]
     TABLE.write_text(f"/* stack.inc - made by tests/embed/stack.py: bytes of stack, for {', '.join(names)}. */\n" + "\n".join(lines) + "\n")
     print(f"{TABLE}: {len(lines)} functions")
 

@@ -269,7 +269,7 @@ def check_integers(tally, tinyort, graph, folder, values, expected):
             firmware.check_build(tally, out, model.stem, build, [raw], expected)
         header = (out / f"{model.stem}.h").read_text()
         for port, (scale, zero) in zip(("IN0", "OUT0"), borders, strict=True):
-            found = re.search(rf"{port}_SCALE (\S+)f .*\n#define \w+{port}_ZERO (-?\d+)\n", header)
+            found = re.search(rf"{port}_SCALE (\S+)f .*\n#define \w+{port}_ZERO \((-?\d+)\)\n", header)
             same = found and np.float32(found[1]) == np.float32(scale) and int(found[2]) == zero
             tally.check(same, f"{model.name}: scale and zero point of {port} are not in the header: {header}")
     done = firmware.run(tinyort, "compile", "models/digits.onnx", "--shape", "N=1", "-o", folder / "none", "--io", "integer")

@@ -288,7 +288,7 @@ def run_firmware(tally, tinyort, path, audio, folder):
 
 
 def check_bits(tally, out, name, folder, expected):
-    for build in BUILDS:
+    for build in BUILDS[len(name) % 2 :][:1]:  # one of the two for each model
         if firmware.shutil.which(build[0]):
             firmware.check_build(tally, out, name, build, [folder / "audio.raw"], expected)
         else:

@@ -1,5 +1,5 @@
 # Models as C for firmware: compiled here, and held to the bits of the provider firmware.
-TESTS += test-firmware test-firmware-projects
+TESTS += test-firmware test-firmware-projects test-firmware-misra
 MODELS_VENV ?= build/venv-models
 
 .PHONY: test-firmware
@@ -21,6 +21,12 @@ test-firmware: $(TINYORT)
 test-firmware-projects: $(TINYORT)
 	@.ci/setup.sh build cmake
 	@$(VENV)/bin/python tests/firmware/projects.py $(TINYORT)
+
+.PHONY: test-firmware-misra
+## Hold printed C to the rules of MISRA C 2012 that cppcheck knows, but for kernels/firmware/MISRA.md, and its header to C and C++.
+test-firmware-misra: $(TINYORT)
+	@.ci/setup.sh analyze
+	@$(VENV)/bin/python tests/firmware/misra.py $(TINYORT)
 
 .PHONY: test-compile
 ## Tell how many models compile into firmware and run right: those of build/models and of the onnx package. MODELS="FILE|FOLDER ...", ONLY=WORD

@@ -268,7 +268,7 @@ def check(tally, tinyort, make, folder):
         whole = value.dtype == np.int64
         same = np.array_equal(value, other) if whole else np.allclose(value, other.reshape(value.shape), rtol=1e-5, atol=1e-5 * max(1, np.nanmax(abs(other))), equal_nan=True)
         tally.check(same, f"{name}: output {i} differs from onnxruntime in {(value != other.reshape(value.shape)).sum()} of {value.size} numbers")
-    for build in BUILDS:
+    for build in BUILDS[len(name) % 2 :][:1]:  # one of the two for each model
         if firmware.shutil.which(build[0]):
             firmware.check_build(tally, out, name, build, [folder / "x.raw"], own)
         else:

@@ -61,12 +61,12 @@ static void print_border(const tort_compilation *c, FILE *file, const char *name
     }
     fprintf(
         file,
-        "    const float low = (float)(%d - zero), high = (float)(%d - zero);\n"
+        "    const float low = (float)(%szero), high = (float)(%d - zero);\n"
         "    float steps = value / scale;\n    int32_t bits;\n"
         "    if (!(steps > low)) {\n        steps = low;\n    }\n    if (steps > high) {\n        steps = high;\n    }\n"
         "    steps += 12582912.0f; /* 1.5 * 2^23: the integer stands in the low bits */\n"
         "    (void)memcpy(&bits, &steps, sizeof bits);\n    return (%s)(bits - 0x4b400000 + zero);\n}\n",
-        type == TORT_INT8 ? -128 : 0, type == TORT_INT8 ? 127 : 255, element);
+        type == TORT_INT8 ? "-128 - " : "-", type == TORT_INT8 ? 127 : 255, element);
 }
 
 static bool is_byte(tort_type type) {
