@@ -623,7 +623,7 @@ $(OBJ)/kernels/cuda/cuda_provider.o $(OBJ)/with_cuda/kernels/cuda/cuda_provider.
 # ends with "#endif /*".
 FIRMWARE_TEXT := '/^\#endif$$/d; /^\#ifndef TORT_/d; /^\#define TORT_/d; /^\#include [<"][^a]/d; s/[\\"]/\\&/g; s/.*/"&\\n"/'
 # Headers as rows: {"tinyort_NAME", {"tinyort_INCLUDED", ... NULL}, "TEXT"}.
-$(OBJ)/kernels/firmware/code.inc: $(filter-out %/functions.h,$(FIRMWARE_CODE))
+$(OBJ)/kernels/firmware/code.inc: $(filter-out %/functions.h %/functions_whole.h,$(FIRMWARE_CODE))
 	@mkdir -p $(@D)
 	$(Q)for header in $^; do \
 		echo "{\"tinyort_$$(basename $$header .h)\", {"; \
@@ -632,10 +632,10 @@ $(OBJ)/kernels/firmware/code.inc: $(filter-out %/functions.h,$(FIRMWARE_CODE))
 		sed $(FIRMWARE_TEXT) $$header; \
 		echo "},"; \
 	done > $@
-# functions.h as rows: {"NAME", NAME, "TEXT"} of each function.
-$(OBJ)/kernels/firmware/functions.inc: kernels/firmware/code/functions.h
+# functions.h and functions_whole.h as rows: {"NAME", NAME, "TEXT"} of each function.
+$(OBJ)/kernels/firmware/functions.inc: kernels/firmware/code/functions.h kernels/firmware/code/functions_whole.h
 	@mkdir -p $(@D)
-	$(Q)sed -n '/^static/,/^}/{s/[\\"]/\\&/g; s/.*/"&\\n"/; s/^"static \(inline \)*[a-z0-9_]* \(tinyort_[a-z0-9_]*\)(/{"\2", (tort_firmware_function *)\2,\n&/; s/^"}\\n"/&},/; p}' $< > $@
+	$(Q)sed -n '/^static/,/^}/{s/[\\"]/\\&/g; s/.*/"&\\n"/; s/^"static \(inline \)*[a-z0-9_]* \(tinyort_[a-z0-9_]*\)(/{"\2", (tort_firmware_function *)\2,\n&/; s/^"}\\n"/&},/; p}' $^ > $@
 $(OBJ)/kernels/firmware/code.o: $(OBJ)/kernels/firmware/code.inc $(OBJ)/kernels/firmware/functions.inc
 # The order of bands, which compiled models follow as runs do.
 $(OBJ)/runtime/firmware/compile/bands.inc: runtime/include/bands.h runtime/firmware/bands/order.h

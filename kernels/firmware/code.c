@@ -1,6 +1,7 @@
 /* code.c - the sources that `tinyort compile` prints, by name: headers of kernels/firmware/code, and the functions of
- * functions.h. The build makes rows of them: what is printed is what the rows of kernels run. */
+ * functions.h and functions_whole.h. The build makes rows of them: what is printed is what the rows of kernels run. */
 #include "kernels/firmware/code/functions.h"
+#include "kernels/firmware/code/functions_whole.h"
 #include "kernels/firmware/firmware.h"
 
 enum { MAX_INCLUDES = 5 };

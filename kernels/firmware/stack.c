@@ -1,5 +1,5 @@
-/* stack.c - the stack that printed functions need, by processor: stack.inc, which tests/embed/stack.py makes of gcc's
- * account of -O2 and -Os. */
+/* stack.c - the stack that printed functions need besides NAME_state, by processor: stack.inc, which
+ * tests/embed/stack.py makes of gcc's account of -O2 and -Os. */
 #include "kernels/firmware/firmware.h"
 
 #include <string.h>

@@ -205,7 +205,7 @@ static void tell(const job *j, const cli_options *options) {
     if (made->peak)
         cli_print_line(stdout, "  lower bound  %llu bytes for '%s'; %llu if no output could lie over its input\n",
                        (unsigned long long)made->bound_bytes, made->peak, (unsigned long long)made->separate_bytes);
-    if (made->stack_bytes) cli_print(stdout, "stack          %u bytes, by gcc -O2 or -Os\n", made->stack_bytes);
+    if (made->stack_bytes) cli_print(stdout, "stack          at most %u bytes, by gcc -O2 or -Os\n", made->stack_bytes);
     tell_precision(j->session, made);
     for (int32_t i = 0; i < made->file_count; i++)
         cli_print(stdout, "%s%s/%s\n", i ? "               " : "written        ", options->output, made->files[i].name);

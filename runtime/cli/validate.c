@@ -22,6 +22,7 @@ typedef struct job {
     tort_value **outputs; /* of the provider */
     cli_line line;
     uint32_t *ticks;    /* by step */
+    uint32_t stack;     /* bytes; 0: not measured */
     int64_t *differing; /* by output: bytes */
 } job;
 
@@ -152,7 +153,8 @@ static tort_status run_there(job *j, tort_error *error) {
     cli_progress("running on the board");
     const tort_status status = cli_line_ask(&j->line, TORT_SERIAL_RUN, question, sizeof question, error);
     if (status) return status;
-    if (j->line.answer_bytes != 4) return short_answer(j, error);
+    if (j->line.answer_bytes != 8) return short_answer(j, error);
+    j->stack = (uint32_t)get(j->line.answer + 4, 4);
     const int32_t returned = (int32_t)get(j->line.answer, 4);
     return returned ? tort_fail(error, TORT_E_RUN, "%s_step returned %d on the board: its errors are in %s.h",
                                 j->made.name, (int)returned, j->made.name)
@@ -245,6 +247,7 @@ static void tell(const job *j, int width) {
     }
     cli_print(stdout, "%s on the board: %.0f ticks in %d steps", all_differing(j) ? "other bits" : "the same bits",
               total, (int)compiled->step_count);
+    if (j->stack) cli_print(stdout, ", %lu bytes of stack", (unsigned long)j->stack);
     if (j->line.asked_again) cli_print(stdout, "; %lld frames were sent again", (long long)j->line.asked_again);
     cli_print(stdout, "\n");
 }
@@ -269,6 +272,7 @@ static void fill_json(const job *j, const cli_options *options, cJSON *json) {
         cli_json_number(output, "differing", j->differing[i]);
         cJSON_AddItemToArray(outputs, output);
     }
+    cli_json_number(json, "stack_bytes", j->stack);
     cli_json_number(json, "sent_again", j->line.asked_again);
 }
 

@@ -116,7 +116,7 @@ def measure(model, target, option, generated, work, expected, plugins, told):
         floats = boards.float_routines(target, folder, model.name) if whole else []
         row["equal"] = f"FAILED: no step computes with floats, but the code calls {', '.join(floats)}" if floats else "bits"
         said = told["stack_bytes"]
-        if not stack <= said <= stack + max(stack // 4, 64):
+        if not stack <= said <= 4 * stack + 256:
             row["equal"] = f"FAILED: the header says {said} bytes of stack, the board used {stack}"
     except boards.Failure as failure:
         row["equal"] = f"FAILED: {failure}"

@@ -3,7 +3,7 @@
 Usage: stack.py TINYORT MODELS WORK, from the root of the tree; MODELS is the folder that models.py has written. Models of all kernels are compiled for each
 target, with -O2 and -Os; each function that a step calls gets a frame of its own, so that its need does not depend on the model: its frame, and the deepest of
 those that it calls. A function that is called by address is taken for the deepest of its file; one of the library for what is measured below. test-embed holds
-the sum to the stack that boards use.
+the stack that boards use to the sum: it is an upper bound.
 """
 
 import re
@@ -15,13 +15,16 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "firmware"))
 import boards
+import bytes as forms
 import families
+import integers
+import keywords
 import products
 import rows
 import trees
 
 TABLE = Path("kernels/firmware/stack.inc")
-LIBRARY = {True: 64, False: 32}  # bytes of a function of libgcc or libm: without a unit of floats, with one
+LIBRARY = {True: 160, False: 48}  # bytes of a function of libgcc or libm: without a unit of floats, with one
 ENTRY = re.compile(r"\b(tinyort_\w+)\((?:&|\(const )")
 
 
@@ -47,7 +50,7 @@ def graph(text):
 
 
 def depths(text, library):
-    """{function: bytes below its call}, and those of NAME_run and NAME_step without the functions that these call."""
+    """{function: bytes below its call}, and those of NAME_run and NAME_step without the functions that these call; the state in the former is counted apart."""
     frames, calls = graph(text)
     called = set().union(*calls.values())
     by_address = [title for title, size in frames.items() if size is not None and title not in called and ":" in title]
@@ -63,6 +66,13 @@ def depths(text, library):
     return found | {"net_run": frames["net_run"] + frames["net_step"]}
 
 
+def state_bytes(header, pointer):
+    """The size of a state: addresses and sizes, an int, of bands three lists."""
+    members = re.search(r"typedef struct net_state \{\n(.*?)\}", header, re.S)[1]
+    lists = sum(int(count) for count in re.findall(r"\[(\d+)\]", members))
+    return pointer * (members.count("*in") + members.count("*out") + members.count("*slow") + members.count("*weights") + members.count("size_t")) + 4 + 4 * lists
+
+
 def needs(tinyort, model, shapes, target, folder, *options):
     """{function: bytes} of a model for a target."""
     try:
@@ -74,21 +84,28 @@ def needs(tinyort, model, shapes, target, folder, *options):
     (folder / "apart.c").write_text(apart(code, names))
     found = {}
     for option in ("-O2", "-Os"):
-        words = [*target.flags, "-std=c99", "-ffp-contract=off", option, "-fcallgraph-info=su", f"-I{folder}", "-c", folder / "apart.c", "-o", folder / "apart.o"]
+        words = [*target.flags, "-std=c99", "-ffp-contract=off", option, "-fcallgraph-info=su", f"-I{folder}", "-c", folder / "apart.c", "-o", folder / f"apart{option}.o"]
         boards.succeed("gcc", target.compiler, *words)
-        own = depths((folder / "apart.ci").read_text(), LIBRARY[target.without_floats])
+        own = depths((folder / f"apart{option}.ci").read_text(), LIBRARY[target.without_floats])
+        own["net_run"] -= state_bytes((folder / "net.h").read_text(), 8 if target.name == "cortex-a53" else 4)
         for name in ("net_run", *names):
             found[name] = max(found.get(name, 0), own[name])
     return found
 
 
 def all_models(folder, given):
-    for number, make in enumerate((*families.MODELS, *rows.MODELS, trees.random_forest_two, trees.members)):
+    for number, make in enumerate((*families.MODELS, *rows.MODELS, trees.random_forest_two, trees.members, keywords.short_time, keywords.centered)):
         path = folder / f"{number}.onnx"
         make(path)
         yield path, {}
     for kind in (np.int8, np.uint8):
         yield products.Network(folder, f"bytes_{np.dtype(kind).name}", kind, 1).path, {}
+    for make in (integers.chosen, integers.means, integers.resized, integers.normalized, integers.transposed):
+        form = integers.Form(np.int8, 1)
+        form.save(make.__name__, integers.SHAPE, make(form, "x"), folder)
+        yield folder / f"{make.__name__}.onnx", {}
+    for seed, make in enumerate((forms.convolutions, forms.depthwise, forms.elements, forms.products)):
+        yield make(seed, np.int8).save(folder), {}
     for name in ("ds_cnn_int8", "ds_cnn_fp32", "lstm_fp32", "transformer_int8", "voice_activity_int8"):
         yield given / f"{name}.onnx", {}
 

@@ -28,7 +28,7 @@ def blocks():
 def plain(line):
     """A line without what differs from run to run, and without counts of a timer."""
     line = MEASURED.sub("*", re.sub(r"^( *\d+  \S+ +)\d+( +)", r"\1*\2", line))
-    return re.sub(r"\d+ ticks", "* ticks", " ".join(line.split()))
+    return re.sub(r"\d+ ticks|; \d+ frames were sent again", "* ticks", " ".join(line.split())).replace("stack* ticks", "stack")
 
 
 def main():

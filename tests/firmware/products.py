@@ -113,7 +113,7 @@ def build_board(target, folder, sources):
     """The command that runs a program of these sources on a board, but for what the board begins with."""
     board = HERE.parent / "embed/board"
     sources = [*sources, board / "semihost.c", board / "start.c", board / target.start]
-    words = [*target.flags, *boards.STRICT, "-O2", f"-DPRODUCT_VALUES={VALUES}", f"-I{folder}", f"-I{boards.ROOT}", *boards.link_options(target, folder)]
+    words = [*target.flags, *boards.STRICT, "-O2", f"-DPRODUCT_VALUES={VALUES}", "-DNET_STACK_PAINTED=4096", f"-I{folder}", f"-I{boards.ROOT}", *boards.link_options(target, folder)]
     libraries = ["-Wl,--start-group", *target.libraries, "-Wl,--end-group"]
     boards.succeed(target.compiler, target.compiler, *words, *sources, *libraries, "-o", folder / "program")
     quiet = ["-icount", "shift=0", "-nographic", "-monitor", "none", "-serial", "none", "-semihosting-config", "enable=on,target=native"]

@@ -36,6 +36,8 @@ test-compile: $(TINYORT)
 	    $(wildcard $(VENV)/lib/python3*/site-packages/onnx/backend/test/data/light))
 
 .PHONY: test-firmware-networks
-## Hold networks that PyTorch exports and onnxruntime quantizes, compiled, to double and to onnxruntime (installs PyTorch). ONLY=NAME,...
+## Hold networks that PyTorch exports and onnxruntime quantizes, compiled, to double and to onnxruntime; run the page of a gesture (installs PyTorch). ONLY=NAME,...
 test-firmware-networks: $(TINYORT) $(MODELS_VENV)/ready
 	@$(MODELS_VENV)/bin/python tests/firmware/networks.py $(TINYORT) $(if $(ONLY),--only $(ONLY))
+	@.ci/setup.sh embed
+	@$(MODELS_VENV)/bin/python tests/firmware/page.py $(TINYORT)

@@ -154,6 +154,8 @@ def check_boards(tally, tinyort, folder):
         ticks = [step["ticks"] for step in told.get("steps", [])]
         # Two convolutions of 8 filters over 120 pixels are 26,000 and 69,000 multiply-adds.
         tally.check(status == 0 and told.get("equal"), f"{target.name}: {status} {told}")
+        bound = re.search(r"#define NET_STACK_BYTES (\d+)", (own / "net.h").read_text())
+        tally.check(bound and 100 < told.get("stack_bytes", 0) <= int(bound[1]), f"{target.name}: {told.get('stack_bytes')} bytes of stack, the header: {bound}")
         tally.check(ticks and 60000 < sum(ticks) < 1500000, f"{target.name}: {ticks}")
 
 

@@ -6,6 +6,7 @@
 
 #include "runtime/core/base/ascii.h"
 #include "runtime/firmware/compile/compilation.h"
+#include "runtime/include/bands.h"
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
@@ -90,6 +91,14 @@ static tort_status print_with_hash(tort_compilation *c, const char *body, FILE *
     return status;
 }
 
+/* Bytes of NAME_state on the target: of addresses and sizes, of an int, of the lists of bands. */
+static uint32_t state_bytes(const tort_compilation *c) {
+    const uint32_t word = c->target && !strcmp(c->target, "cortex-a53") ? 8 : 4;
+    const uint32_t words =
+        (uint32_t)(c->plan->input_count + c->plan->output_count) + 1u + c->apart + (c->slow_bytes ? 2u : 0u);
+    return (words * word + 4 + (c->plan->band_count ? 3 * TINYORT_LAYERS * 4 : 0) + 7) / 8 * 8;
+}
+
 /* The body is printed first, as it tells which functions and weights the file needs. */
 static tort_status print_model(tort_compilation *c, FILE *file) {
     char *body = NULL;
@@ -97,6 +106,7 @@ static tort_status print_model(tort_compilation *c, FILE *file) {
     FILE *steps = open_memstream(&body, &length);
     if (!steps) return tort_out_of_memory(c->error, 0);
     tort_status status = tort_compile_steps(c, steps);
+    if (c->stack_bytes) c->stack_bytes = c->stack_bytes == UINT32_MAX ? 0 : c->stack_bytes + state_bytes(c);
     if (!status) status = tort_compile_borders(c);
     if (fclose(steps) != 0 && !status) status = tort_out_of_memory(c->error, length);
     if (!status) {
@@ -187,7 +197,7 @@ static tort_status compile_plan(tort_compilation *c, const tort_compile_options 
     for (int32_t i = 0; i < c->plan->band_count; i++) out->banded += c->plan->bands[i].count;
     out->arena_bytes = c->arena_bytes;
     out->slow_bytes = c->slow_bytes;
-    out->stack_bytes = c->stack_bytes == UINT32_MAX ? 0 : c->stack_bytes;
+    out->stack_bytes = c->stack_bytes;
     if (!status && c->slow_bytes) status = name_slow(c, out);
     out->bound_bytes = c->bound_bytes;
     out->separate_bytes = c->separate_bytes;

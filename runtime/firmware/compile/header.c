@@ -165,8 +165,8 @@ static void print_facts(const tort_compilation *c, FILE *file) {
     if (c->slow_bytes)
         fprintf(file, "#define %s_SLOW_ARENA_BYTES %llu\n", c->capitals, (unsigned long long)c->slow_bytes);
     fprintf(file, "#define %s_ARENA_ALIGN %d\n", c->capitals, (int)c->align);
-    if (c->stack_bytes && c->stack_bytes != UINT32_MAX)
-        fprintf(file, "#define %s_STACK_BYTES %u /* below the call, by gcc with -O2 or -Os */\n", c->capitals,
+    if (c->stack_bytes)
+        fprintf(file, "#define %s_STACK_BYTES %u /* at most, below the call, by gcc with -O2 or -Os */\n", c->capitals,
                 (unsigned)c->stack_bytes);
     if (c->apart)
         fprintf(file,

@@ -20,7 +20,7 @@ static const char frames[] =
     "} arena @N_SERIAL_ALIGN;\n"
     "@(static union {\n    uint64_t align[(@N_SLOW_ARENA_BYTES + 7) / 8];\n"
     "    unsigned char bytes[@N_SLOW_ARENA_BYTES];\n} slow_arena @N_SERIAL_ALIGN;\n@)"
-    "static uint32_t ticks[@N_STEPS], done; /* of each step; the number of the last run */\n"
+    "static uint32_t ticks[@N_STEPS], done, stack; /* of each step; the number of the last run, what it used */\n"
     "static int32_t status;\n"
     "static unsigned char frame[HEAD + 5 + DATA + CRC];\n\n"
     "static uint32_t crc_of(uint32_t size) {\n    uint32_t crc = 0xFFFFFFFFu, i;\n    int bit;\n"
@@ -46,9 +46,19 @@ static const char frames[] =
     "            board_write(frame[i] == END ? ESCAPED_END : ESCAPED_ESCAPE);\n        } else {\n"
     "            board_write(frame[i]);\n        }\n    }\n    board_write(END);\n}\n\n";
 
-static const char answers[] = "/* Runs the model step by step, and counts ticks. */\n"
-                              "static void run(void) {\n    @n_state state;\n    int step = 1, next, i;\n"
-                              "    for (i = 0; i < @N_STEPS; i++) {\n        ticks[i] = 0;\n    }\n";
+static const char answers[] =
+    "/* Bytes of stack that a run uses at most, where the board has this many to spare: the run meets what a function\n"
+    " * wrote there, and another one, with a frame at the same place, finds how much of it is left. */\n"
+    "#if defined(@N_STACK_PAINTED)\n"
+    "static void paint(void) {\n    volatile unsigned char below[@N_STACK_PAINTED];\n    uint32_t i;\n"
+    "    for (i = 0; i < sizeof below; i++) {\n        below[i] = 0xA5;\n    }\n}\n\n"
+    "static uint32_t used(void) {\n    volatile unsigned char below[@N_STACK_PAINTED];\n    uint32_t i = 0;\n"
+    "    below[sizeof below - 1] = 0; /* the rest is as the run left it */\n"
+    "    while (i < sizeof below && below[i] == 0xA5) {\n        i++;\n    }\n    return (uint32_t)sizeof below - i;\n}\n"
+    "#else\nstatic void paint(void) {}\n\nstatic uint32_t used(void) {\n    return 0;\n}\n#endif\n\n"
+    "/* Runs the model step by step, and counts ticks. */\n"
+    "static void run(void) {\n    @n_state state;\n    int step = 1, next, i;\n"
+    "    for (i = 0; i < @N_STEPS; i++) {\n        ticks[i] = 0;\n    }\n";
 
 static const char steps[] =
     "@{    state.weights = @N_WEIGHTS_ADDRESS;\n@}"
@@ -58,6 +68,9 @@ static const char steps[] =
     "    do {\n        const uint32_t begin = board_ticks();\n        next = @n_step(&state, arena.bytes);\n"
     "        ticks[step - 1] += board_ticks() - begin;\n        step = next;\n    } while (next > 0);\n"
     "    status = next;\n}\n\n"
+    "/* Calls by address are not made parts of others, so that all three frames begin at the same place. */\n"
+    "static void (*volatile const paints)(void) = paint;\nstatic void (*volatile const runs)(void) = run;\n"
+    "static uint32_t (*volatile const uses)(void) = used;\n\n"
     "/* Copies bytes of a port to or from the frame; the bytes that the answer has. */\n"
     "static uint32_t copy(const port *ports, uint32_t count, uint32_t data, int take) {\n"
     "    const uint32_t number = frame[HEAD], at = get(HEAD + 1);\n    uint32_t size = take ? data - 5 : DATA, i;\n"
@@ -74,8 +87,9 @@ static const char steps[] =
     "        put(HEAD + 24, @N_STEPS);\n        return 28;\n"
     "    case 'I':\n        return data < 5 ? 0 : copy(inputs, INPUTS, data, 1);\n"
     "    case 'O':\n        return data < 5 ? 0 : copy(outputs, OUTPUTS, data, 0);\n"
-    "    case 'R':\n        if (data == 4 && get(HEAD) != done) {\n            done = get(HEAD);\n            run();\n        }\n"
-    "        put(HEAD, (uint32_t)status);\n        return 4;\n"
+    "    case 'R':\n        if (data == 4 && get(HEAD) != done) {\n            done = get(HEAD);\n            paints();\n            runs();\n"
+    "            stack = uses();\n        }\n"
+    "        put(HEAD, (uint32_t)status);\n        put(HEAD + 4, stack);\n        return 8;\n"
     "    case 'T':\n        from = data == 4 ? get(HEAD) : @N_STEPS;\n"
     "        for (i = 0; i < DATA / 4 && i < @N_STEPS && from < @N_STEPS - i; i++) {\n"
     "            put(HEAD + 4 * i, ticks[from + i]);\n        }\n        return 4 * i;\n"

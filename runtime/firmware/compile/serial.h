@@ -12,9 +12,10 @@ enum { TORT_SERIAL_DATA = 128 }; /* bytes of a port in a frame, at most */
 
 /* Kinds, by the letter that is sent: what the question has, and the answer. */
 enum {
-    TORT_SERIAL_HELLO = 'H', /* nothing; hashes of graph, code and weights of 8 bytes each, and the number of steps */
-    TORT_SERIAL_INPUT = 'I', /* port (1 byte), offset (4), bytes; nothing */
-    TORT_SERIAL_RUN = 'R', /* number of the run (4), not 0: the same one does not run again; what NAME_step returned */
+    TORT_SERIAL_HELLO = 'H',  /* nothing; hashes of graph, code and weights of 8 bytes each, and the number of steps */
+    TORT_SERIAL_INPUT = 'I',  /* port (1 byte), offset (4), bytes; nothing */
+    TORT_SERIAL_RUN = 'R',    /* number of the run (4), not 0: the same one does not run again; what NAME_step returned,
+                                 bytes of stack */
     TORT_SERIAL_OUTPUT = 'O', /* port, offset; bytes */
     TORT_SERIAL_TICKS = 'T'   /* step from 0 on (4); 4 bytes for each step from there on */
 };
