@@ -14,8 +14,6 @@
 #include "runtime/cli/report_json.h"
 #include "runtime/core/base/ascii.h"
 
-typedef cli_compilation job;
-
 /* ---- the name ---------------------------------------------------------------------------------------------------- */
 
 /* The file's name as a name of C: "mobile-net.onnx" gives mobile_net. */
@@ -67,7 +65,7 @@ static tort_status check_ours(const char *path, const tort_compiled_file *made, 
 }
 
 /* Writes all files, or none if one of them must not be replaced. */
-static tort_status write_files(const job *j, const char *folder, bool force, tort_error *error) {
+static tort_status write_files(const cli_compilation *j, const char *folder, bool force, tort_error *error) {
     const tort_compiled *made = &j->compiled;
     char **paths = cli_alloc((size_t)made->file_count, sizeof *paths);
     tort_status status = TORT_OK;
@@ -128,7 +126,7 @@ tort_status cli_compilation_check(const cli_options *options, cli_compilation *m
     return status ? status : check_align(options->align, error);
 }
 
-static tort_status work(job *j, cli_options *options, tort_error *error) {
+static tort_status work(cli_compilation *j, cli_options *options, tort_error *error) {
     tort_status status = cli_compilation_check(options, j, error);
     if (!status && !options->output)
         status = tort_fail(error, TORT_E_USAGE, "tell it where to write the files: --output DIR, or -o DIR");
@@ -144,7 +142,7 @@ static void add_hash(cJSON *hashes, const char *of, uint64_t hash) {
     free(text);
 }
 
-static void fill_json(const job *j, const cli_options *options, cJSON *json) {
+static void fill_json(const cli_compilation *j, const cli_options *options, cJSON *json) {
     const tort_compiled *made = &j->compiled;
     cli_json_model(json, j->model, cli_model_path(options));
     cli_json_text(json, "name", j->name);
@@ -193,7 +191,7 @@ static void tell_precision(tort_session *session, const tort_compiled *made) {
     tort_report_free(report);
 }
 
-static void tell(const job *j, const cli_options *options) {
+static void tell(const cli_compilation *j, const cli_options *options) {
     const tort_compiled *made = &j->compiled;
     cli_print(stdout, "calls          %d, %.0f multiply-adds\n", (int)made->calls, made->multiply_adds);
     cli_print(stdout, "weights        %llu bytes\n", (unsigned long long)made->weight_bytes);
@@ -212,7 +210,7 @@ static void tell(const job *j, const cli_options *options) {
 }
 
 int cli_compile(cli_options *options) {
-    job j = {0};
+    cli_compilation j = {0};
     tort_error error = {0};
     const tort_status status = work(&j, options, &error);
     cJSON *json = cli_json_of(options);

@@ -54,11 +54,10 @@ static uint8_t *bytes_of(const tort_compiled_port *port, const tort_tensor *tens
     return bytes;
 }
 
-static tort_status check_port(const job *j, const char *what, int32_t number, const tort_compiled_port *port,
+static tort_status check_port(const char *what, int32_t number, const tort_compiled_port *port,
                               const tort_tensor *tensor, tort_error *error) {
     const int64_t elements = tort_count(tensor), bytes = elements * tort_type_bits(tensor->type) / 8;
     if (bytes == port->bytes || (port->border && tensor->type == TORT_FLOAT && elements == port->bytes)) return TORT_OK;
-    (void)j;
     return tort_fail(error, TORT_E_INPUT, "%s %d has %lld bytes, the board takes %lld", what, (int)number,
                      (long long)bytes, (long long)port->bytes);
 }
@@ -178,11 +177,11 @@ static tort_status validate(job *j, const cli_options *options, tort_error *erro
 
 /* ---- this machine ------------------------------------------------------------------------------------------------ */
 
-static tort_status run_here(job *j, cli_options *options, tort_error *error) {
+static tort_status run_here(job *j, tort_error *error) {
     const tort_compiled *compiled = &j->made.compiled;
     tort_status status = tort_context_create(j->made.session, &j->context, error);
     for (int32_t i = 0; !status && i < compiled->inputs; i++)
-        status = check_port(j, "input", i, &compiled->ports[i], &j->inputs.tensors[i], error);
+        status = check_port("input", i, &compiled->ports[i], &j->inputs.tensors[i], error);
     if (status) return status;
     cli_inputs_tell(&j->inputs);
     j->outputs = cli_alloc((size_t)compiled->outputs, sizeof *j->outputs);
@@ -190,9 +189,7 @@ static tort_status run_here(job *j, cli_options *options, tort_error *error) {
     status = cli_run_model(j->context, j->made.model, inputs, j->outputs, error);
     cli_values_free(inputs, j->inputs.count);
     for (int32_t i = 0; !status && i < compiled->outputs; i++)
-        status =
-            check_port(j, "output", i, &compiled->ports[compiled->inputs + i], tort_value_view(j->outputs[i]), error);
-    (void)options;
+        status = check_port("output", i, &compiled->ports[compiled->inputs + i], tort_value_view(j->outputs[i]), error);
     return status;
 }
 
@@ -202,7 +199,7 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
         status = tort_fail(error, TORT_E_USAGE, "tell it where the board is: --port /dev/ttyACM0");
     if (!status) status = cli_compilation_make(options, &j->made, error);
     if (!status) status = cli_inputs_read(options, j->made.model, &j->inputs, error);
-    if (!status) status = run_here(j, options, error);
+    if (!status) status = run_here(j, error);
     return status ? status : validate(j, options, error);
 }
 

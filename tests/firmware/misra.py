@@ -20,7 +20,9 @@ import families
 import integers
 import numpy as np
 import products
+import rows as features
 import run as firmware
+import trees
 
 PAGE = Path("kernels/firmware/MISRA.md")
 CPPCHECK = "Cppcheck 2.10"  # others know other rules
@@ -78,6 +80,8 @@ def all_models(folder):
         form.save(make.__name__, integers.SHAPE, make(form, "x"), folder)
         rows.append((folder / f"{make.__name__}.onnx", "generic", ()))
     rows += few_models(folder)
+    for make in (trees.random_forest_three, trees.members, features.logistic_three, features.probable, features.prepared):
+        rows.append((make(folder / f"{make.__name__}.onnx")[0], "cortex-m4", ()))
     for seed, make in enumerate((forms.convolutions, forms.depthwise, forms.elements)):
         rows += [(make(seed, np.int8).save(folder), target, ()) for target in ("cortex-m4", "cortex-m55")]
     return rows + [(bands.separable(np.int8).save(folder), target, ("--bands",)) for target in ("generic", "cortex-m55")]

@@ -23,10 +23,10 @@ test-firmware-projects: $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/projects.py $(TINYORT)
 
 .PHONY: test-firmware-misra
-## Hold printed C to the rules of MISRA C 2012 that cppcheck knows, but for kernels/firmware/MISRA.md, and its header to C and C++.
+## Hold printed C to the rules of MISRA C 2012 that cppcheck knows, but for kernels/firmware/MISRA.md, and its header to C and C++. ALL=1: over models of most kernels
 test-firmware-misra: $(TINYORT)
 	@.ci/setup.sh analyze
-	@$(VENV)/bin/python tests/firmware/misra.py $(TINYORT)
+	@$(VENV)/bin/python tests/firmware/misra.py $(TINYORT) $(if $(ALL),--all)
 
 .PHONY: test-compile
 ## Tell how many models compile into firmware and run right: those of build/models and of the onnx package. MODELS="FILE|FOLDER ...", ONLY=WORD
