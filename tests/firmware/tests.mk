@@ -1,18 +1,23 @@
 # Models as C for firmware: compiled here, and held to the bits of the provider firmware.
 TESTS += test-firmware test-firmware-projects test-firmware-misra
+THOROUGH_TESTS += test-firmware-more
 MODELS_VENV ?= build/venv-models
 
 .PHONY: test-firmware
-## Test `tinyort compile`: strict compilers, bits of --ep firmware, integers against double, bands, steps, scikit-learn, keyword spotters, refusals.
+## Test `tinyort compile`: strict compilers, bits of --ep firmware, integers against double, steps, boards, trees, refusals.
 test-firmware: $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/run.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/belonging.py $(TINYORT)
-	@$(VENV)/bin/python tests/firmware/bytes.py $(TINYORT)
-	@$(VENV)/bin/python tests/firmware/bands.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/integers.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/products.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/validate.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/trees.py $(TINYORT)
+
+.PHONY: test-firmware-more
+## Test more of `tinyort compile`, for minutes: chains of 8-bit layers, bands of rows, scikit-learn's pipelines, keyword spotters.
+test-firmware-more: $(TINYORT)
+	@$(VENV)/bin/python tests/firmware/bytes.py $(TINYORT)
+	@$(VENV)/bin/python tests/firmware/bands.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/rows.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/keywords.py $(TINYORT)
 
