@@ -130,6 +130,10 @@ tort_status tort_firmware_run_map(const tort_call *call, const tort_firmware_map
 /* The activation of a fused operator, on output 0 in place, where it is not two bounds. */
 tort_status tort_firmware_activate(const tort_call *call, const tort_epilogue *epilogue);
 
+/* Accept features of a type that firmware loads as floats; labels that are no words, and a transform of scores that
+ * there is. rows.c. */
+tort_verdict tort_firmware_claim_features(const tort_target *target, const tort_node_view *node);
+tort_verdict tort_firmware_claim_scores(const tort_node_view *node, bool words, tort_post_transform transform);
 /* The function of code/functions.h that transforms a row of scores of ai.onnx.ml; NULL: NONE, or PROBIT, which there is
  * not. */
 const char *tort_firmware_post_transform(tort_post_transform transform);

@@ -8,13 +8,13 @@
 #include <math.h>
 
 enum { DFT, STFT }; /* values of tort_kernel.variant */
-enum { WINDOW = 2, LONGEST = 1 << 24 };
+enum { WINDOW = 2, MAX_LENGTH = 1 << 24 };
 
 static tort_verdict claim_packed(const tort_target *target, const tort_node_view *node) {
     const tort_fourier_params *p = node->params;
     if (p->length < 1) return tort_no(TORT_NO_SHAPE, "", "the run finds the length");
-    if (p->length > LONGEST)
-        return tort_no(TORT_NO_SHAPE, "", "the length is %lld, firmware has %d", (long long)p->length, LONGEST);
+    if (p->length > MAX_LENGTH)
+        return tort_no(TORT_NO_SHAPE, "", "the length is %lld, firmware has %d", (long long)p->length, MAX_LENGTH);
     return tort_firmware_claim_first_float(target, node);
 }
 
@@ -68,7 +68,7 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     const tort_fourier_params *p = node->params;
     const uint64_t lane = is_real(p) ? 2 : 4, table = node->kernel->pack.size ? 0 : 2;
     (void)target;
-    if (p->length <= LONGEST && tort_mul_size((uint64_t)p->length, (lane + table) * sizeof(float), scratch))
+    if (p->length <= MAX_LENGTH && tort_mul_size((uint64_t)p->length, (lane + table) * sizeof(float), scratch))
         return TORT_OK;
     return tort_fail(error, TORT_E_MEMORY, "a transform of length %lld does not fit in memory", (long long)p->length);
 }

@@ -145,8 +145,8 @@ typedef struct windows {
 
 /* Index k along an axis of `size`; -1: it is out of range. */
 static int64_t index_of(const tort_info *indices, int64_t k, int64_t size) {
-    const int64_t given =
-        indices->type == TORT_INT32 ? ((const int32_t *)indices->data)[k] : ((const int64_t *)indices->data)[k];
+    const tort_tensor tensor = {.type = indices->type, .data = (void *)(uintptr_t)indices->data};
+    const int64_t given = tort_index_at(&tensor, k);
     const int64_t index = given < 0 ? given + size : given;
     return index < size && index >= 0 ? index : -1;
 }

@@ -149,7 +149,7 @@ static void open_lists(const tort_call *call, uint32_t asked, const void **at) {
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
-static tort_verdict claim_features(const tort_target *target, const tort_node_view *node) {
+tort_verdict tort_firmware_claim_features(const tort_target *target, const tort_node_view *node) {
     const tort_type type = node->inputs[0].type;
     (void)target;
     if (type == TORT_FLOAT || type == TORT_INT32 || type == TORT_INT64) return tort_yes();
@@ -157,15 +157,19 @@ static tort_verdict claim_features(const tort_target *target, const tort_node_vi
                    tort_type_name(type));
 }
 
-static tort_verdict claim_model(const tort_target *target, const tort_node_view *node, tort_post_transform transform,
-                                const tort_labels *labels) {
-    if (labels && labels->type == TORT_STRING && tort_has_output(node, 0))
+tort_verdict tort_firmware_claim_scores(const tort_node_view *node, bool words, tort_post_transform transform) {
+    if (words && tort_has_output(node, 0))
         return tort_no(TORT_NO_TYPE,
                        "train with whole numbers as classes, or drop the labels, and name the node's output 0 \"\"",
                        "labels are strings");
-    if (transform == TORT_POST_PROBIT)
-        return tort_no(TORT_NO_ATTR, "export it with post_transform NONE", "post_transform is PROBIT");
-    return claim_features(target, node);
+    if (transform != TORT_POST_PROBIT) return tort_yes();
+    return tort_no(TORT_NO_ATTR, "export it with post_transform NONE", "post_transform is PROBIT");
+}
+
+static tort_verdict claim_model(const tort_target *target, const tort_node_view *node, tort_post_transform transform,
+                                const tort_labels *labels) {
+    const tort_verdict verdict = tort_firmware_claim_scores(node, labels && labels->type == TORT_STRING, transform);
+    return verdict.code == TORT_YES ? tort_firmware_claim_features(target, node) : verdict;
 }
 
 static tort_verdict claim_linear(const tort_target *target, const tort_node_view *node) {
@@ -382,14 +386,14 @@ static tort_status run_svm_classifier(const tort_call *call) {
     }
 
 const tort_kernel tort_firmware_feature_rows[] = {
-    ROW("Scaler", "scaler", claim_features, NULL, run_scaler, SCALER),
+    ROW("Scaler", "scaler", tort_firmware_claim_features, NULL, run_scaler, SCALER),
     ROW("Imputer", "imputer", tort_firmware_claim_float, NULL, run_imputer, IMPUTER),
     ROW("LinearRegressor", "linear", claim_linear, size_linear, run_linear, REGRESSOR),
     ROW("LinearClassifier", "linear", claim_linear, size_linear, run_linear, CLASSIFIER),
     ROW("SVMRegressor", "svm_regressor", claim_svm_regressor, NULL, run_svm_regressor, SVM_REGRESSOR),
     ROW("SVMClassifier", "svm_classifier", claim_svm_classifier, size_svm, run_svm_classifier, SVM_CLASSIFIER),
     ROW("LabelEncoder", "encoder", claim_encoder, NULL, run_encoder, ENCODER),
-    {"ai.onnx.ml", "Normalizer", "normalizer", .claim = claim_features, .run = run_normalizer,
+    {"ai.onnx.ml", "Normalizer", "normalizer", .claim = tort_firmware_claim_features, .run = run_normalizer,
      .emit = tort_firmware_emit},
     {"ai.onnx.ml", "Binarizer", "binarizer", .claim = tort_firmware_claim_float, .run = run_binarizer,
      .emit = tort_firmware_emit},

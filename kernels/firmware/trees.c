@@ -53,20 +53,13 @@ static void count_max(const tort_trees_params *p, int64_t *nodes, int64_t *votes
 
 static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
     const tort_trees_params *p = node->params;
-    const tort_type type = node->inputs[0].type;
     int64_t nodes, votes;
-    (void)target;
-    if (type != TORT_FLOAT && type != TORT_INT32 && type != TORT_INT64)
-        return tort_no(TORT_NO_TYPE, "export the model in float32", "X is %s, firmware computes in float",
-                       tort_type_name(type));
-    if (p->doubles)
+    tort_verdict verdict = tort_firmware_claim_features(target, node);
+    if (verdict.code == TORT_YES && p->doubles)
         return tort_no(TORT_NO_TYPE, "export the model in float32", "has attributes of double, firmware uses float");
-    if (p->classifies && p->names.count && tort_has_output(node, 0))
-        return tort_no(TORT_NO_TYPE,
-                       "train with whole numbers as classes, or drop the labels, and name the node's output 0 \"\"",
-                       "labels are strings");
-    if (p->transform == TORT_POST_PROBIT)
-        return tort_no(TORT_NO_ATTR, "export it with post_transform NONE", "post_transform is PROBIT");
+    if (verdict.code == TORT_YES)
+        verdict = tort_firmware_claim_scores(node, p->classifies && p->names.count, p->transform);
+    if (verdict.code != TORT_YES) return verdict;
     count_max(p, &nodes, &votes);
     if (nodes > MAX_NODES || votes > MAX_NODES || p->roots.count > MAX_NODES || p->features > MAX_WORDS ||
         p->targets >= MAX_WORDS)

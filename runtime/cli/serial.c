@@ -8,6 +8,7 @@
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "runtime/core/base/locale.h"
 #include "runtime/core/base/watch.h"
@@ -58,13 +59,14 @@ void cli_line_close(cli_line *line) {
 
 /* ---- frames ------------------------------------------------------------------------------------------------------ */
 
-static uint32_t crc_of(const uint8_t *bytes, size_t count) {
-    uint32_t crc = 0xFFFFFFFFu;
-    for (size_t i = 0; i < count; i++) {
-        crc ^= bytes[i];
-        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (0xEDB88320u & (0u - (crc & 1u)));
-    }
-    return ~crc;
+void cli_put_word(uint8_t *to, uint32_t word) {
+    for (int i = 0; i < 4; i++) to[i] = (uint8_t)(word >> 8 * i);
+}
+
+uint64_t cli_get_number(const uint8_t *from, int bytes) {
+    uint64_t number = 0;
+    for (int i = 0; i < bytes; i++) number |= (uint64_t)from[i] << 8 * i;
+    return number;
 }
 
 static size_t escape(const uint8_t *frame, size_t bytes, uint8_t *to) {
@@ -108,10 +110,9 @@ static size_t take(const cli_line *line, int64_t until, uint8_t *frame) {
             continue;
         }
         if (byte == TORT_SERIAL_END) {
-            uint32_t crc = 0;
-            for (size_t i = 0; i < CRC && size >= HEAD + CRC && size <= MAX_FRAME; i++)
-                crc |= (uint32_t)frame[size - CRC + i] << 8 * i;
-            if (size >= HEAD + CRC && size <= MAX_FRAME && crc == crc_of(frame, size - CRC)) return size - CRC;
+            const bool whole = size >= HEAD + CRC && size <= MAX_FRAME;
+            if (whole && cli_get_number(frame + size - CRC, CRC) == crc32(0, frame, (uInt)(size - CRC)))
+                return size - CRC;
             size = 0;
             escaped = false;
             continue;
@@ -134,8 +135,7 @@ tort_status cli_line_ask(cli_line *line, char kind, const void *data, size_t byt
     question[0] = (uint8_t)++line->number;
     question[1] = (uint8_t)kind;
     if (bytes) memcpy(question + HEAD, data, bytes);
-    const uint32_t crc = crc_of(question, HEAD + bytes);
-    for (size_t i = 0; i < CRC; i++) question[HEAD + bytes + i] = (uint8_t)(crc >> 8 * i);
+    cli_put_word(question + HEAD + bytes, (uint32_t)crc32(0, question, (uInt)(HEAD + bytes)));
     const size_t length = escape(question, HEAD + bytes + CRC, text);
     const int64_t end = tort_now() + (int64_t)(line->patience * 1e9);
     for (bool again = false; tort_now() < end; again = true) {

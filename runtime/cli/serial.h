@@ -25,4 +25,8 @@ void cli_line_close(cli_line *line);
 /* Asks for something, with at most 133 bytes of data, until it is answered. TORT_E_IO: it is not. */
 tort_status cli_line_ask(cli_line *line, char kind, const void *data, size_t bytes, tort_error *error);
 
+/* Little-endian numbers in questions and answers. */
+void cli_put_word(uint8_t *to, uint32_t word);
+uint64_t cli_get_number(const uint8_t *from, int bytes);
+
 #endif

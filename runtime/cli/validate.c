@@ -64,16 +64,6 @@ static tort_status check_port(const char *what, int32_t number, const tort_compi
 
 /* ---- the board --------------------------------------------------------------------------------------------------- */
 
-static void put_word(uint8_t *to, uint32_t word) {
-    for (int i = 0; i < 4; i++) to[i] = (uint8_t)(word >> 8 * i);
-}
-
-static uint64_t get(const uint8_t *from, int bytes) {
-    uint64_t number = 0;
-    for (int i = 0; i < bytes; i++) number |= (uint64_t)from[i] << 8 * i;
-    return number;
-}
-
 static tort_status short_answer(const job *j, tort_error *error) {
     return tort_fail(error, TORT_E_IO, "--port %s: an answer has %zu bytes: is the board's program of this version?",
                      j->line.path, j->line.answer_bytes);
@@ -85,7 +75,7 @@ static tort_status greet(job *j, tort_error *error) {
     const tort_status status = cli_line_ask(&j->line, TORT_SERIAL_HELLO, NULL, 0, error);
     if (status) return status;
     if (j->line.answer_bytes != 28) return short_answer(j, error);
-    const uint64_t code = get(j->line.answer + 8, 8), weights = get(j->line.answer + 16, 8);
+    const uint64_t code = cli_get_number(j->line.answer + 8, 8), weights = cli_get_number(j->line.answer + 16, 8);
     if (code != own->code)
         return tort_fail(
             error, TORT_E_USAGE,
@@ -105,7 +95,7 @@ static tort_status send_input(job *j, int32_t number, tort_error *error) {
     for (int64_t at = 0; !status && at < port->bytes; at += TORT_SERIAL_DATA) {
         const int64_t left = port->bytes - at, part = left < TORT_SERIAL_DATA ? left : TORT_SERIAL_DATA;
         question[0] = (uint8_t)number;
-        put_word(question + 1, (uint32_t)at);
+        cli_put_word(question + 1, (uint32_t)at);
         memcpy(question + 5, bytes + at, (size_t)part);
         cli_progress("input %d: %lld of %lld bytes", (int)number, (long long)at, (long long)port->bytes);
         status = cli_line_ask(&j->line, TORT_SERIAL_INPUT, question, (size_t)part + 5, error);
@@ -122,7 +112,7 @@ static tort_status read_output(job *j, int32_t number, tort_error *error) {
     for (int64_t at = 0; !status && at < port->bytes; at += TORT_SERIAL_DATA) {
         const int64_t left = port->bytes - at, part = left < TORT_SERIAL_DATA ? left : TORT_SERIAL_DATA;
         question[0] = (uint8_t)number;
-        put_word(question + 1, (uint32_t)at);
+        cli_put_word(question + 1, (uint32_t)at);
         status = cli_line_ask(&j->line, TORT_SERIAL_OUTPUT, question, sizeof question, error);
         if (!status && (int64_t)j->line.answer_bytes != part) status = short_answer(j, error);
         for (int64_t i = 0; !status && i < part; i++) j->differing[number] += j->line.answer[i] != expected[at + i];
@@ -136,11 +126,12 @@ static tort_status read_ticks(job *j, tort_error *error) {
     const int32_t steps = j->made.compiled.step_count;
     tort_status status = TORT_OK;
     for (int32_t at = 0; !status && at < steps;) {
-        put_word(question, (uint32_t)at);
+        cli_put_word(question, (uint32_t)at);
         status = cli_line_ask(&j->line, TORT_SERIAL_TICKS, question, sizeof question, error);
         const int32_t got = (int32_t)(j->line.answer_bytes / 4);
         if (!status && (!got || got > steps - at)) status = short_answer(j, error);
-        for (int32_t i = 0; !status && i < got; i++) j->ticks[at + i] = (uint32_t)get(j->line.answer + 4 * i, 4);
+        for (int32_t i = 0; !status && i < got; i++)
+            j->ticks[at + i] = (uint32_t)cli_get_number(j->line.answer + 4 * i, 4);
         at += got;
     }
     return status;
@@ -148,13 +139,13 @@ static tort_status read_ticks(job *j, tort_error *error) {
 
 static tort_status run_there(job *j, tort_error *error) {
     uint8_t question[4];
-    put_word(question, (uint32_t)(cli_seconds() * 1000) | 1); /* another one than that of a validation before */
+    cli_put_word(question, (uint32_t)(cli_seconds() * 1000) | 1); /* another one than that of a validation before */
     cli_progress("running on the board");
     const tort_status status = cli_line_ask(&j->line, TORT_SERIAL_RUN, question, sizeof question, error);
     if (status) return status;
     if (j->line.answer_bytes != 8) return short_answer(j, error);
-    j->stack = (uint32_t)get(j->line.answer + 4, 4);
-    const int32_t returned = (int32_t)get(j->line.answer, 4);
+    j->stack = (uint32_t)cli_get_number(j->line.answer + 4, 4);
+    const int32_t returned = (int32_t)cli_get_number(j->line.answer, 4);
     return returned ? tort_fail(error, TORT_E_RUN, "%s_step returned %d on the board: its errors are in %s.h",
                                 j->made.name, (int)returned, j->made.name)
                     : TORT_OK;

@@ -222,7 +222,7 @@ bool tort_plan_take_places(tort_planned *planned) {
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-static tort_status lay_out_all(tort_planned *planned, uint64_t fast_bytes, tort_error *error) {
+tort_status tort_plan_place(tort_planned *planned, uint64_t fast_bytes, tort_error *error) {
     const tort_env *env = planned->env;
     tort_plan *plan = &planned->plan;
     const size_t slots = (size_t)plan->slot_count + 1, room = slots + (size_t)plan->step_count;
@@ -256,14 +256,10 @@ static tort_status share_from(tort_planned *planned, uint64_t unshared, tort_err
     for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
         tort_plan_unshare(&planned->plan);
         status = tort_plan_share(planned, attempts[i], &shares, error);
-        if (!status && (shares || i || planned->plan.band_count)) status = lay_out_all(planned, 0, error);
+        if (!status && (shares || i || planned->plan.band_count)) status = tort_plan_place(planned, 0, error);
         if (status || all_arenas(&planned->plan) <= unshared) break;
     }
     return status;
-}
-
-tort_status tort_plan_split(tort_planned *planned, uint64_t fast_bytes, tort_error *error) {
-    return lay_out_all(planned, fast_bytes, error);
 }
 
 void tort_plan_unband(tort_plan *plan) {
@@ -288,7 +284,7 @@ static tort_status share(tort_planned *planned, tort_error *error) {
 
 /* Bounded graphs share nothing, as sharing depends on sizes: offsets of the bounds could not be taken over. */
 tort_status tort_plan_layout(tort_planned *planned, tort_error *error) {
-    tort_status status = lay_out_all(planned, 0, error);
+    tort_status status = tort_plan_place(planned, 0, error);
     const bool shares = planned->plan.complete && !planned->lowered->max;
     if (!status && shares) status = share(planned, error);
     if (!status && shares) status = tort_plan_restride(planned, error);

@@ -69,7 +69,7 @@ void tort_plan_unband(tort_plan *plan);
 bool tort_plan_take_places(tort_planned *planned);
 /* Chooses offsets for this plan alone, and checks the memory limits. */
 tort_status tort_plan_layout(tort_planned *planned, tort_error *error);
-/* Chooses offsets anew for two memories: tort_memory_split. */
-tort_status tort_plan_split(tort_planned *planned, uint64_t fast_bytes, tort_error *error);
+/* Chooses offsets for values as they share blocks now; fast_bytes: in two memories (tort_memory_split), 0: in one. */
+tort_status tort_plan_place(tort_planned *planned, uint64_t fast_bytes, tort_error *error);
 
 #endif

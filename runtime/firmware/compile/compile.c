@@ -161,7 +161,10 @@ static tort_status describe(const tort_compilation *c, tort_compiled *out) {
     out->outputs = c->plan->output_count;
     out->step_count = c->step_count;
     out->ports = calloc((size_t)(out->inputs + out->outputs) + 1, sizeof *out->ports);
-    for (int32_t i = 0; file && i < c->step_count; i++) fprintf(file, "%s\n", c->step_names[i]);
+    for (int32_t i = 0; file && i < c->step_count; i++) {
+        tort_compile_name(file, c->step_names[i]); /* without newlines */
+        fputc('\n', file);
+    }
     if (!file || fclose(file) || !out->ports) return tort_out_of_memory(c->error, 0);
     for (int32_t i = 0; i < out->inputs + out->outputs; i++) {
         const bool input = i < out->inputs;

@@ -34,7 +34,7 @@ typedef struct tort_compiled_hashes {
     uint64_t graph, code, weights;
 } tort_compiled_hashes;
 
-/* What callers give for an input, or take for an output. */
+/* A port of the compiled model: what callers give for an input, or take for an output. */
 typedef struct tort_compiled_port {
     tort_type type;
     int64_t bytes;

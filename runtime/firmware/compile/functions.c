@@ -97,7 +97,7 @@ static void print_check(const tort_compilation *c, FILE *file) {
     tort_compile_fill(c, "        return @N_E_WEIGHTS;\n    }\n    return @N_OK;\n}\n", file);
 }
 
-/* What a product may define, in NAME_config.h or on the compiler's command line. */
+/* Macros that a product may define, in NAME_config.h or on the compiler's command line. */
 void tort_compile_config(const tort_compilation *c, FILE *file) {
     static const struct {
         const char *name, *nothing, *meaning;

@@ -95,7 +95,8 @@ static const char *list_constant(tort_compilation *c, const char *of, tort_type 
     return tort_compile_list(c, &array);
 }
 
-/* Those with the same text are one, unless they are with the weights, where another training may make them differ. */
+/* Returns the address of a struct: structs with the same text are one, unless they are with the weights, where another
+ * training may make them differ. */
 static const char *constant_of(void *compilation, const char *type, const char *initializer, const int32_t *members,
                                size_t count) {
     tort_compilation *c = compilation;

@@ -174,7 +174,7 @@ static tort_status lay_out(tort_compilation *c) {
     tort_plan_unband(&c->planned->plan);
     tort_plan_unshare(&c->planned->plan);
     tort_status status = tort_plan_layout(c->planned, c->error);
-    if (!status && c->fast_bytes) status = tort_plan_split(c->planned, c->fast_bytes, c->error);
+    if (!status && c->fast_bytes) status = tort_plan_place(c->planned, c->fast_bytes, c->error);
     if (!status) status = tort_plan_check_sizes(c->plan, c->error);
     return status ? status : tort_plan_check_overlap(c->planned->env, c->plan, c->error);
 }
