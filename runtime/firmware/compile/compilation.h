@@ -128,7 +128,8 @@ tort_status tort_compile_weights(tort_compilation *c, FILE *file);
 void tort_compile_functions(const tort_compilation *c, const char *cases, FILE *file);
 /* Prints a template. In it @n is the model's name, @N the name in capitals, @v the version; what stands between @[ and
  * @] is for weights in arrays of C, between @{ and @} for weights apart, between @( and @) for two arenas, between @<
- * and @> for bands alone. These parts do not nest. */
+ * and @> for bands alone, and between @* and @; it is repeated for each input and output: @p is its name, "in0", @P
+ * "IN0", @t its type in C, @e its elements, at least one. These parts do not nest. */
 void tort_compile_fill(const tort_compilation *c, const char *text, FILE *file);
 /* functions.c: prints what a product may define; the list of errors. */
 void tort_compile_config(const tort_compilation *c, FILE *file);

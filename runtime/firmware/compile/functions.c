@@ -27,7 +27,23 @@ void tort_compile_errors(const tort_compilation *c, FILE *file) {
     fprintf(file, "};\n");
 }
 
-void tort_compile_fill(const tort_compilation *c, const char *text, FILE *file) {
+/* What a template says of the port that a part of it is repeated for: its type, name, name in capitals, and elements,
+ * at least one, as C has no empty arrays. */
+static void print_of_port(const tort_compilation *c, char what, int32_t port, FILE *file) {
+    const bool input = port < c->plan->input_count;
+    const int32_t number = input ? port : port - c->plan->input_count;
+    const tort_slot slot = input ? tort_compile_input(c, number) : *tort_compile_output(c, number);
+    const long long elements = (long long)tort_compile_elements(&slot);
+    switch (what) {
+    case 't': fputs(tort_compile_type(slot.type), file); break;
+    case 'e': fprintf(file, "%lld", elements ? elements : 1); break;
+    case 'p': fprintf(file, "%s%d", input ? "in" : "out", (int)number); break;
+    default: fprintf(file, "%s%d", input ? "IN" : "OUT", (int)number);
+    }
+}
+
+/* Prints a template up to its end, or to that of the part that is repeated for a port, and returns what is behind. */
+static const char *fill_part(const tort_compilation *c, const char *text, int32_t port, FILE *file) {
     for (bool kept = true; *text; text++) {
         if (*text != '@') {
             if (kept) fputc(*text, file);
@@ -42,10 +58,26 @@ void tort_compile_fill(const tort_compilation *c, const char *text, FILE *file) 
         case '}':
         case ')':
         case '>': kept = true; break;
-        default:
+        case '*': {
+            const char *part = text + 1;
+            for (int32_t i = 0; i < c->plan->input_count + c->plan->output_count; i++)
+                text = fill_part(c, part, i, file);
+            break;
+        }
+        case ';': return text;
+        case 'n':
+        case 'N':
+        case 'v':
             if (kept) fputs(*text == 'n' ? c->name : *text == 'N' ? c->capitals : TORT_VERSION, file);
+            break;
+        default: print_of_port(c, *text, port, file);
         }
     }
+    return text;
+}
+
+void tort_compile_fill(const tort_compilation *c, const char *text, FILE *file) {
+    fill_part(c, text, -1, file);
 }
 
 /* Prints what tells whether weights apart belong to the code: by their head, and by all of their bytes. */
@@ -158,10 +190,9 @@ void tort_compile_functions(const tort_compilation *c, const char *cases, FILE *
     print_step(c, cases, file);
     tort_compile_fill(c, "\n@N_CODE ", file);
     tort_compile_signature(c, file);
-    tort_compile_fill(c, " {\n    @n_state state;\n    int next;\n", file);
-    for (int32_t i = 0; i < c->plan->input_count; i++) fprintf(file, "    state.in%d = in%d;\n", (int)i, (int)i);
-    for (int32_t i = 0; i < c->plan->output_count; i++) fprintf(file, "    state.out%d = out%d;\n", (int)i, (int)i);
     tort_compile_fill(c,
+                      " {\n    @n_state state;\n    int next;\n"
+                      "@*    state.@p = @p;\n@;"
                       "@{    state.weights = weights;\n@}"
                       "@(    state.slow_arena = slow_arena;\n    state.slow_arena_bytes = @N_SLOW_ARENA_BYTES;\n@)"
                       "    state.arena_bytes = @N_ARENA_BYTES;\n"

@@ -124,20 +124,10 @@ static void print_union(const tort_compilation *c, const char *name, uint64_t by
 }
 
 static void print_buffers(const tort_compilation *c, FILE *file) {
-    const tort_plan *plan = c->plan;
     print_union(c, "arena", c->arena_bytes, file);
     if (c->slow_bytes) print_union(c, "slow_arena", c->slow_bytes, file);
     if (c->apart) print_union(c, "weights", tort_compile_weights_bytes(c), file);
-    for (int32_t i = 0; i < plan->input_count; i++) {
-        const tort_slot slot = tort_compile_input(c, i);
-        const long long count = (long long)tort_compile_elements(&slot);
-        fprintf(file, "static %s in%d[%lld];\n", tort_compile_type(slot.type), (int)i, count ? count : 1);
-    }
-    for (int32_t i = 0; i < plan->output_count; i++) {
-        const tort_slot *slot = tort_compile_output(c, i);
-        const long long count = (long long)tort_compile_elements(slot);
-        fprintf(file, "static %s out%d[%lld];\n", tort_compile_type(slot->type), (int)i, count ? count : 1);
-    }
+    tort_compile_fill(c, "@*static @t @p[@e];\n@;", file);
 }
 
 tort_status tort_compile_program(tort_compilation *c, FILE *file) {
@@ -164,10 +154,10 @@ tort_status tort_compile_program(tort_compilation *c, FILE *file) {
     if (c->apart)
         fprintf(file, "    failed |= read_file(\"%s_weights.bin\", weights.bytes, %llu);\n", c->name,
                 (unsigned long long)tort_compile_weights_bytes(c));
-    fprintf(file, "    if (failed) {\n        return 3;\n    }\n    if (%s_run(", c->name);
-    for (int32_t i = 0; i < plan->input_count; i++) fprintf(file, "in%d, ", (int)i);
-    for (int32_t i = 0; i < plan->output_count; i++) fprintf(file, "out%d, ", (int)i);
-    tort_compile_fill(c, "@{weights.bytes, @}arena.bytes@(, slow_arena.bytes@))) {\n        return 5;\n    }\n", file);
+    tort_compile_fill(
+        c,
+        "    if (failed) {\n        return 3;\n    }\n    if (@n_run(@*@p, @;@{weights.bytes, @}arena.bytes@(, slow_arena.bytes@))) {\n        return 5;\n    }\n",
+        file);
     for (int32_t i = 0; i < plan->output_count; i++)
         fprintf(file, "    failed |= write_file(\"output_%d.raw\", out%d, %lld * sizeof *out%d);\n", (int)i, (int)i,
                 (long long)tort_compile_elements(tort_compile_output(c, i)), (int)i);

@@ -160,29 +160,16 @@ static void print_sketch(const tort_compilation *c, FILE *file) {
     tort_compile_fill(
         c, "/* Made by tinyort @v: runs the model @n once on zeros, and prints its outputs. */\n#include <@n.h>\n\n",
         file);
-    if (c->apart)
-        tort_compile_fill(
-            c,
-            "#ifndef @N_WEIGHTS_ADDRESS\n#error \"define @N_WEIGHTS_ADDRESS as the address of the bytes of "
-            "@n_weights.bin\"\n#endif\n\n",
-            file);
-    for (int32_t i = 0; i < plan->input_count; i++)
-        fprintf(file, "static %s in%d[%s_IN%d_SIZE];\n", tort_compile_type(tort_compile_input(c, i).type), (int)i,
-                c->capitals, (int)i);
-    for (int32_t i = 0; i < plan->output_count; i++)
-        fprintf(file, "static %s out%d[%s_OUT%d_SIZE];\n", tort_compile_type(tort_compile_output(c, i)->type), (int)i,
-                c->capitals, (int)i);
+    tort_compile_fill(c,
+                      "@{#ifndef @N_WEIGHTS_ADDRESS\n#error \"define @N_WEIGHTS_ADDRESS as the address of the bytes of "
+                      "@n_weights.bin\"\n#endif\n\n@}",
+                      file);
     tort_compile_fill(
         c,
+        "@*static @t @p[@N_@P_SIZE];\n@;"
         "alignas(@N_ARENA_ALIGN) static unsigned char arena[@N_ARENA_BYTES];\n"
         "@(alignas(@N_ARENA_ALIGN) static unsigned char slow_arena[@N_SLOW_ARENA_BYTES];\n@)\n"
-        "void setup() {\n    Serial.begin(115200);\n    while (!Serial) {\n    }\n    const int failed = @n_run(",
-        file);
-    for (int32_t i = 0; i < plan->input_count; i++) fprintf(file, "in%d, ", (int)i);
-    for (int32_t i = 0; i < plan->output_count; i++) fprintf(file, "out%d, ", (int)i);
-    if (c->apart) tort_compile_fill(c, "(const void *)@N_WEIGHTS_ADDRESS, ", file);
-    tort_compile_fill(
-        c,
+        "void setup() {\n    Serial.begin(115200);\n    while (!Serial) {\n    }\n    const int failed = @n_run(@*@p, @;@{(const void *)@N_WEIGHTS_ADDRESS, @}"
         "arena@(, slow_arena@));\n    if (failed) {\n        Serial.print(\"@n_run failed: \");\n        Serial.println(failed);\n"
         "        return;\n    }\n",
         file);

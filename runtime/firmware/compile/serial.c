@@ -61,6 +61,7 @@ static const char answers[] =
     "    for (i = 0; i < @N_STEPS; i++) {\n        ticks[i] = 0;\n    }\n";
 
 static const char steps[] =
+    "@*    state.@p = @p;\n@;"
     "@{    state.weights = @N_WEIGHTS_ADDRESS;\n@}"
     "    state.arena_bytes = @N_ARENA_BYTES;\n"
     "@(    state.slow_arena = slow_arena.bytes;\n    state.slow_arena_bytes = @N_SLOW_ARENA_BYTES;\n@)"
@@ -100,11 +101,6 @@ static const char steps[] =
 static void print_ports(const tort_compilation *c, bool input, FILE *file) {
     const char *name = input ? "in" : "out";
     const int32_t count = input ? c->plan->input_count : c->plan->output_count;
-    for (int32_t i = 0; i < count; i++) {
-        const tort_slot slot = input ? tort_compile_input(c, i) : *tort_compile_output(c, i);
-        const long long elements = (long long)tort_compile_elements(&slot);
-        fprintf(file, "static %s %s%d[%lld];\n", tort_compile_type(slot.type), name, (int)i, elements ? elements : 1);
-    }
     fprintf(file, "static const port %sputs[] = {", name);
     for (int32_t i = 0; i < count; i++)
         fprintf(file, "%s{(unsigned char *)%s%d, sizeof %s%d}", i ? ", " : "", name, (int)i, name, (int)i);
@@ -119,13 +115,14 @@ tort_status tort_compile_serial(tort_compilation *c, FILE *file) {
                       "#else\n#define @N_SERIAL_ALIGN\n#endif\n\n",
                       file);
     tort_compile_fill(c, frames, file);
-    fprintf(file, "typedef struct port {\n    unsigned char *bytes;\n    uint32_t size;\n} port;\n\n");
+    tort_compile_fill(c,
+                      "typedef struct port {\n    unsigned char *bytes;\n    uint32_t size;\n} port;\n\n"
+                      "@*static @t @p[@e];\n@;",
+                      file);
     print_ports(c, true, file);
     print_ports(c, false, file);
     fprintf(file, "\n");
     tort_compile_fill(c, answers, file);
-    for (int32_t i = 0; i < c->plan->input_count; i++) fprintf(file, "    state.in%d = in%d;\n", (int)i, (int)i);
-    for (int32_t i = 0; i < c->plan->output_count; i++) fprintf(file, "    state.out%d = out%d;\n", (int)i, (int)i);
     tort_compile_fill(c, steps, file);
     return TORT_OK;
 }
