@@ -177,7 +177,7 @@ tort_status tort_firmware_print(const tort_call *call, const char *form, const c
         print(&to, ", %s", number);
     }
     print(&to, emit->banded ? ");\n}" : ");");
-    const uint32_t stack = tort_firmware_stack(emit->processor, function);
+    const uint32_t stack = tort_firmware_stack(emit->processor, function, emit->banded);
     if (stack > emit->stack_bytes) emit->stack_bytes = stack;
     if (to.used < sizeof emit->call) return TORT_OK;
     return tort_fail(emit->error, TORT_E_INTERNAL, "a call of %s takes %zu bytes, there is room for %zu", function,

@@ -158,7 +158,8 @@ static inline void *tort_firmware_output(const tort_call *call, int32_t i) {
 }
 
 #define TORT_FIRMWARE_NO_STACK UINT32_MAX
-/* Bytes of stack below the call of NAME_run, while a step is in this function on a processor; NO_STACK: not known. */
-uint32_t tort_firmware_stack(const char *processor, const char *function);
+/* Bytes of stack below the call of NAME_run, while a step, or a band of it, is in this function on a processor;
+ * NO_STACK: not known. */
+uint32_t tort_firmware_stack(const char *processor, const char *function, bool banded);
 
 #endif

@@ -27,11 +27,11 @@ static int32_t bytes_of(const char *function, int32_t column) {
     return -1;
 }
 
-uint32_t tort_firmware_stack(const char *processor, const char *function) {
+uint32_t tort_firmware_stack(const char *processor, const char *function, bool banded) {
     for (size_t i = 0; processor && i < sizeof processors / sizeof *processors; i++) {
         if (strcmp(processors[i].name, processor) != 0) continue;
         const int32_t own = bytes_of(function, processors[i].column);
-        const int32_t above = bytes_of("net_run", processors[i].column);
+        const int32_t above = bytes_of(banded ? "net_run in bands" : "net_run", processors[i].column);
         return own < 0 || above < 0 ? TORT_FIRMWARE_NO_STACK : (uint32_t)(own + above);
     }
     return TORT_FIRMWARE_NO_STACK;

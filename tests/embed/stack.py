@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "firmware"))
+import bands
 import boards
 import bytes as forms
 import families
@@ -88,7 +89,9 @@ def needs(tinyort, model, shapes, target, folder, *options):
         boards.succeed("gcc", target.compiler, *words)
         own = depths((folder / f"apart{option}.ci").read_text(), LIBRARY[target.without_floats])
         own["net_run"] -= state_bytes((folder / "net.h").read_text(), 8 if target.name == "cortex-a53" else 4)
-        for name in ("net_run", *names):
+        base = "net_run in bands" if "--bands" in options else "net_run"  # bands have their sizes and their shapes in the frame of NAME_step
+        own[base] = own["net_run"]
+        for name in (base, *names):
             found[name] = max(found.get(name, 0), own[name])
     return found
 
@@ -115,9 +118,11 @@ def main():
     rows = {}
     with ThreadPoolExecutor(2) as pool:
         jobs = []
-        for model, shapes in all_models(work, given):
+        banded = [(make(np.int8).save(work), {}, "--bands") for make in (bands.residual, bands.separable)] + [(given / "ds_cnn_int8.onnx", {}, "--bands")]
+        for model, shapes, *options in (*all_models(work, given), *banded):
             for target in boards.ALL:
-                jobs.append((target, pool.submit(needs, tinyort, model, shapes, target, work / f"{model.stem}_{target.name}")))
+                folder = work / f"{model.stem}{''.join(options)}_{target.name}"
+                jobs.append((target, pool.submit(needs, tinyort, model, shapes, target, folder, *options)))
         for target, job in jobs:
             for name, size in job.result().items():
                 rows.setdefault(name, {})

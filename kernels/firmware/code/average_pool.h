@@ -3,7 +3,7 @@
 #ifndef TORT_FIRMWARE_CODE_AVERAGE_POOL_H
 #define TORT_FIRMWARE_CODE_AVERAGE_POOL_H
 
-#include "kernels/firmware/code/sliding.h"
+#include "kernels/firmware/code/clip_window.h"
 
 typedef struct tinyort_average_pool_shape {
     tinyort_sliding window;
@@ -27,18 +27,7 @@ static void tinyort_average_pool(const tinyort_average_pool_shape *s, const floa
                      w += s->window.dilation_w) {
                     columns++;
                 }
-                if (bottom > s->window.height) {
-                    bottom = s->window.height;
-                }
-                if (right > s->window.width) {
-                    right = s->window.width;
-                }
-                while (top < 0) {
-                    top += s->window.dilation_h;
-                }
-                while (left < 0) {
-                    left += s->window.dilation_w;
-                }
+                tinyort_clip_window(&s->window, &top, &left, &bottom, &right);
                 for (int32_t h = top; h < bottom; h += s->window.dilation_h) {
                     for (int32_t w = left; w < right; w += s->window.dilation_w) {
                         sum += x[(h * s->window.width) + w];

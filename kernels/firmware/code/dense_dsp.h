@@ -6,7 +6,7 @@
 #define TORT_FIRMWARE_CODE_DENSE_DSP_H
 
 #include "kernels/firmware/code/lanes.h"
-#include "kernels/firmware/code/requantize.h"
+#include "kernels/firmware/code/requantize_few.h"
 
 static void tinyort_dense_row(const tinyort_bytes_shape *s, const int8_t *x, const int8_t *w, const int32_t *bias,
                               const float *factors, void *room, int8_t *y) {
@@ -35,16 +35,7 @@ static void tinyort_dense_row(const tinyort_bytes_shape *s, const int8_t *x, con
         while (w < end) {
             TINYORT_ONE_BY_FOUR(w, p, y0, y1, y2, y3);
         }
-        y[m] = tinyort_requantize(&own, y0, factors[m]);
-        if ((m + 1) < own.filters) {
-            y[m + 1] = tinyort_requantize(&own, y1, factors[m + 1]);
-        }
-        if ((m + 2) < own.filters) {
-            y[m + 2] = tinyort_requantize(&own, y2, factors[m + 2]);
-        }
-        if ((m + 3) < own.filters) {
-            y[m + 3] = tinyort_requantize(&own, y3, factors[m + 3]);
-        }
+        tinyort_requantize_few(&own, y0, y1, y2, y3, factors, m, y);
     }
 }
 

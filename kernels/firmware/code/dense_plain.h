@@ -3,7 +3,7 @@
 #ifndef TORT_FIRMWARE_CODE_DENSE_PLAIN_H
 #define TORT_FIRMWARE_CODE_DENSE_PLAIN_H
 
-#include "kernels/firmware/code/requantize.h"
+#include "kernels/firmware/code/requantize_few.h"
 
 #if defined(__aarch64__)
 #include <arm_neon.h>
@@ -41,16 +41,7 @@ static void tinyort_dense_row(const tinyort_bytes_shape *s, const int8_t *x, con
             y2 += value * w[(2 * depth) + k];
             y3 += value * w[(3 * depth) + k];
         }
-        y[m] = tinyort_requantize(&own, y0, factors[m]);
-        if ((m + 1) < own.filters) {
-            y[m + 1] = tinyort_requantize(&own, y1, factors[m + 1]);
-        }
-        if ((m + 2) < own.filters) {
-            y[m + 2] = tinyort_requantize(&own, y2, factors[m + 2]);
-        }
-        if ((m + 3) < own.filters) {
-            y[m + 3] = tinyort_requantize(&own, y3, factors[m + 3]);
-        }
+        tinyort_requantize_few(&own, y0, y1, y2, y3, factors, m, y);
         w += 4 * depth;
     }
 }

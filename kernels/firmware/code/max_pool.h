@@ -4,7 +4,7 @@
 #define TORT_FIRMWARE_CODE_MAX_POOL_H
 
 #include <math.h>
-#include "kernels/firmware/code/sliding.h"
+#include "kernels/firmware/code/clip_window.h"
 
 typedef struct tinyort_max_pool_shape {
     tinyort_sliding window;
@@ -20,18 +20,7 @@ static void tinyort_max_pool(const tinyort_max_pool_shape *s, const float *x, fl
                 int32_t bottom = top + (s->window.kernel_h * s->window.dilation_h),
                         right = left + (s->window.kernel_w * s->window.dilation_w);
                 float best = -INFINITY;
-                if (bottom > s->window.height) {
-                    bottom = s->window.height;
-                }
-                if (right > s->window.width) {
-                    right = s->window.width;
-                }
-                while (top < 0) {
-                    top += s->window.dilation_h;
-                }
-                while (left < 0) {
-                    left += s->window.dilation_w;
-                }
+                tinyort_clip_window(&s->window, &top, &left, &bottom, &right);
                 for (int32_t h = top; h < bottom; h += s->window.dilation_h) {
                     for (int32_t w = left; w < right; w += s->window.dilation_w) {
                         const float value = x[(h * s->window.width) + w];
