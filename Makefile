@@ -164,7 +164,7 @@ FIRMWARE_CODE := $(wildcard kernels/firmware/code/*.h)
 # So are the providers that host plugins of ONNX Runtime.
 HOST_SOURCES := $(if $(PLAIN),,$(wildcard kernels/plugin/*.c))
 # What writes models is in the command line and in Python's extension.
-EXPORT_SOURCES := $(wildcard runtime/export/*.c)
+EXPORT_SOURCES := $(wildcard runtime/export/*.c runtime/quantize/*.c)
 CLI_SOURCES := $(filter-out $(if $(HAS_PICTURES),,%/picture_files.c),$(wildcard runtime/cli/*.c runtime/cli/files/*.c)) $(EXPORT_SOURCES) $(FIRMWARE_SOURCES) $(HOST_SOURCES)
 # Of these: tensors and values in files, which need nothing but the library.
 VALUE_FILE_SOURCES := $(addprefix runtime/cli/files/,new_file.c npy.c pb_file.c pb_write.c tensor_file.c tensor_memory.c value_file.c) runtime/export/message.c

@@ -95,6 +95,10 @@ static tort_status check_chains(const cli_command *command, const cli_options *o
     if (command->bit == CLI_CMD_COMPARE && options->operand_count > 1 && options->chains.count <= 2) return TORT_OK;
     if ((command->bit == CLI_CMD_EXTRACT || command->bit == CLI_CMD_REDUCE) && !options->output)
         return tort_fail(error, TORT_E_USAGE, "tell where the part goes: -o FILE.onnx");
+    if (command->bit == CLI_CMD_QUANTIZE && !options->data)
+        return tort_fail(error, TORT_E_USAGE, "tell what the model will see: --data FOLDER");
+    if (command->bit == CLI_CMD_QUANTIZE && !options->output)
+        return tort_fail(error, TORT_E_USAGE, "tell where the model goes: -o FILE.onnx");
     if (command->bit == CLI_CMD_EXTRACT && !options->to.count)
         return tort_fail(error, TORT_E_USAGE, "tell what the part makes: --to VALUE");
     if ((command->bit == CLI_CMD_COMPARE || command->bit == CLI_CMD_REDUCE) && options->chains.count != 2)

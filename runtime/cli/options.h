@@ -73,7 +73,7 @@ typedef struct cli_arena {
     uint64_t fast, slow;
 } cli_arena;
 
-enum { CLI_MAX_OPTIONS = 96, CLI_MAX_CONTEXTS = 256 };
+enum { CLI_MAX_OPTIONS = 112, CLI_MAX_CONTEXTS = 256 };
 
 typedef struct cli_options {
     const char *command;
@@ -109,6 +109,12 @@ typedef struct cli_options {
     int32_t io; /* CLI_INTEGER, CLI_FLOAT; 0: not given, which means CLI_FLOAT */
     int32_t top;
     const char *labels;
+    const char *data, *truth; /* of quantize */
+    int32_t scheme;           /* tort_scheme + 1; 0: not given */
+    cli_texts keep, keep_ops;
+    double max_error, min_agreement; /* 0: not given */
+    uint64_t max_bytes;
+    bool quick;
     double seconds; /* 0: not given */
     int32_t repeat, warmup;
     int32_t contexts;          /* 0: not given, which means 1 */

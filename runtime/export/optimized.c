@@ -43,15 +43,16 @@ typedef struct held {
     int32_t number;
 } held;
 
-typedef struct writer {
-    const tort_session *session;
+/* tort_optimized in the header. */
+typedef struct tort_optimized {
+    tort_session *session; /* owned */
     const tort_model *model;
     tort_env env;
     tort_arena arena;   /* of all messages */
     tort_names taken;   /* the names that are in use, in any graph */
     part *parts;        /* by graph */
     first_value *first; /* by constant, in the graph that is looked at */
-    TortOnnx__ModelProto *proto;
+    TortOnnx__ModelProto proto;
     held *constants, *weights;
     jmp_buf out_of_memory; /* where take goes on that finds no memory: all there is to free hangs on the writer */
     tort_error *error;
@@ -366,7 +367,7 @@ static tort_status make_attribute(writer *w, const part *around, const tort_node
 
 /* The version that the new model imports of a domain, which is the node's if no earlier node is of that domain. */
 static int64_t import(writer *w, const char *domain, int64_t version) {
-    TortOnnx__ModelProto *model = w->proto;
+    TortOnnx__ModelProto *model = &w->proto;
     for (size_t i = 0; i < model->n_opset_import; i++)
         if (!strcmp(model->opset_import[i]->domain, domain)) return model->opset_import[i]->version;
     TortOnnx__OperatorSetIdProto **all = take(w, model->n_opset_import + 1, sizeof *all);
@@ -509,7 +510,7 @@ static tort_status make_graph(writer *w, int32_t g, TortOnnx__GraphProto **proto
 static tort_status make_model(writer *w) {
     enum { FIRST_IR = 4 }; /* in which an initializer need not be an input */
     const tort_model *from = w->model;
-    TortOnnx__ModelProto *to = w->proto;
+    TortOnnx__ModelProto *to = &w->proto;
     tort_onnx__model_proto__init(to);
     to->has_ir_version = true;
     to->ir_version = from->ir_version > FIRST_IR ? from->ir_version : FIRST_IR;
@@ -528,27 +529,16 @@ static tort_status make_model(writer *w) {
     return make_graph(w, 0, &to->graph);
 }
 
-static tort_status write_model(writer *w, tort_new_file *file) {
+static tort_status fill(writer *w) {
     const tort_session *session = w->session;
     if (setjmp(w->out_of_memory)) return tort_out_of_memory(w->error, 0);
     w->parts = take(w, (size_t)session->graph_count, sizeof *w->parts);
     w->first = take(w, (size_t)session->constant_count, sizeof *w->first);
-    const tort_status status = make_model(w);
-    if (status || tort_pb_write_message(file->stream, &w->proto->base)) return status;
-    file->cause = errno;
-    return errno == EFBIG ? tort_fail(w->error, TORT_E_UNSUPPORTED, "the optimized model would have more than 2 GiB")
-                          : TORT_OK; /* the end of the file tells */
+    return make_model(w);
 }
 
-static void close_writer(writer *w) {
-    for (const held *item = w->constants; item; item = item->next) tort_constant_release(w->session, item->number);
-    for (const held *item = w->weights; item; item = item->next) tort_weight_release(w->model, item->number);
-    tort_names_free(&w->taken);
-    tort_arena_free(&w->arena);
-}
-
-tort_status tort_optimized_write(const tort_model *model, const tort_session_options *given, tort_new_file *file,
-                                 tort_error *error) {
+tort_status tort_optimized_make(const tort_model *model, const tort_session_options *given, tort_optimized **made,
+                                tort_error *error) {
     const tort_session_options options = {.struct_size = sizeof options,
                                           .shapes = given->shapes,
                                           .shape_count = given->shape_count,
@@ -558,18 +548,43 @@ tort_status tort_optimized_write(const tort_model *model, const tort_session_opt
                                           .time_limit = given->time_limit,
                                           .plan_only = true,
                                           .onnx_fusions = true};
-    TortOnnx__ModelProto proto;
-    tort_session *session = NULL;
-    tort_status status = tort_session_create(NULL, model, &options, &session, error);
-    writer w = {.session = session, .model = model, .proto = &proto, .error = error};
-    if (!status) {
-        tort_env_choose_key(&w.env);
-        w.env = tort_env_complete(&w.env);
-        tort_arena_init(&w.arena, &w.env);
-        tort_names_init(&w.taken, &w.env);
-        status = write_model(&w, file);
-        close_writer(&w);
-    }
-    tort_session_free(session); /* after a failure it may be there for its report */
+    const tort_env env = tort_env_complete(NULL);
+    writer *w = *made = tort_alloc_zero(&env, 1, sizeof *w);
+    if (!w) return tort_out_of_memory(error, sizeof *w);
+    w->env = env;
+    w->model = model;
+    w->error = error;
+    tort_env_choose_key(&w->env);
+    tort_arena_init(&w->arena, &w->env);
+    tort_names_init(&w->taken, &w->env);
+    const tort_status status = tort_session_create(NULL, model, &options, &w->session, error);
+    return status ? status : fill(w);
+}
+
+TortOnnx__ModelProto *tort_optimized_message(tort_optimized *made) {
+    return &made->proto;
+}
+
+void tort_optimized_free(tort_optimized *w) {
+    if (!w) return;
+    for (const held *item = w->constants; item; item = item->next) tort_constant_release(w->session, item->number);
+    for (const held *item = w->weights; item; item = item->next) tort_weight_release(w->model, item->number);
+    tort_names_free(&w->taken);
+    tort_arena_free(&w->arena);
+    tort_session_free(w->session); /* after a failure it may be there for its report */
+    const tort_env env = tort_env_complete(NULL);
+    tort_free(&env, w, sizeof *w);
+}
+
+tort_status tort_optimized_write(const tort_model *model, const tort_session_options *options, tort_new_file *file,
+                                 tort_error *error) {
+    tort_optimized *made;
+    tort_status status = tort_optimized_make(model, options, &made, error);
+    if (!status && !tort_pb_write_message(file->stream, &made->proto.base)) {
+        file->cause = errno;
+        if (errno == EFBIG)
+            status = tort_fail(error, TORT_E_UNSUPPORTED, "the optimized model would have more than 2 GiB");
+    } /* the end of the file tells any other cause */
+    tort_optimized_free(made);
     return status;
 }

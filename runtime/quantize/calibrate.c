@@ -1,0 +1,123 @@
+/* calibrate.c - one run of the float32 model for each sample: the outputs that are wanted, and statistics of the
+ * values.
+ *
+ * Samples alternate between two halves: ranges are made of one, and judged on the other. The whole range of values that
+ * were seen always wins on the data that it was made of, and loses later. */
+#include <math.h>
+#include <string.h>
+
+#include "runtime/include/op.h"
+#include "runtime/quantize/state.h"
+
+typedef struct watcher {
+    tort_quantized *q;
+    tort_statistics **into;
+    int32_t sample;
+    int32_t nan; /* the first value with a NaN; -1: none */
+    bool *infinite;
+} watcher;
+
+/* True if a node that can be in 8 bits reads or makes the value, so that its range matters. */
+static bool matters(const tort_quantized *q, int32_t value) {
+    const tort_net_value *v = &q->net.values[value];
+    bool does = v->producer >= 0 && q->rules.able[v->producer];
+    for (int32_t k = 0; k < v->reader_count; k++) does = does || q->rules.able[tort_net_reader(&q->net, v, k)];
+    return does && v->type == TORT_FLOAT && !q->rules.joined[value];
+}
+
+static void take(watcher *w, int32_t value, const tort_tensor *tensor) {
+    tort_statistics **into = &w->into[value];
+    if (value < 0 || tensor->type != TORT_FLOAT || !matters(w->q, value)) return;
+    if (!*into) *into = tort_make(&w->q->maker, 1, sizeof **into);
+    const int64_t count = tort_count(tensor);
+    if (tort_statistics_add(*into, tensor->data, count)) return;
+    w->infinite[value] = true;
+    for (int64_t i = 0; i < count && w->nan < 0; i++)
+        if (isnan(((const float *)tensor->data)[i])) w->nan = value;
+}
+
+static void watch(void *ud, int32_t node, const char *value, const tort_tensor *tensor) {
+    const int32_t number = tort_net_find(&((watcher *)ud)->q->net, value);
+    (void)node;
+    if (number >= 0) take(ud, number, tensor);
+}
+
+static tort_status nan_found(const tort_quantized *q, const watcher *w) {
+    const tort_net_value *value = &q->net.values[w->nan];
+    const tort_net_node *node = value->producer < 0 ? NULL : &q->net.nodes[value->producer];
+    return tort_fail(q->error, TORT_E_INPUT, "sample %d: '%s' has a NaN%s%s%s, so that it has no range", w->sample,
+                     value->name, node ? ", made by node '" : "", node ? node->name : "", node ? "'" : "");
+}
+
+/* Keeps the outputs of a run; text and such are left out. */
+static void keep_outputs(tort_quantized *q, const tort_tensor *outputs, tort_tensor *kept) {
+    for (int32_t i = 0; i < q->judge.output_count; i++) {
+        size_t bytes = 0;
+        if (outputs[i].type == TORT_STRING || !tort_tensor_bytes(&outputs[i], &bytes)) continue;
+        kept[i] = outputs[i];
+        kept[i].data = tort_make(&q->maker, bytes, 1);
+        if (bytes) memcpy(kept[i].data, outputs[i].data, bytes);
+    }
+}
+
+static tort_status run_all(tort_quantized *q, watcher *w) {
+    const int32_t count = q->judge.samples->count;
+    tort_wanted *wanted = tort_make(&q->maker, (size_t)count, sizeof *wanted);
+    tort_tensor *outputs = tort_make(&q->maker, (size_t)q->judge.output_count, sizeof *outputs);
+    tort_statistics **halves[2] = {q->ranges.statistics, q->unseen};
+    q->judge.wanted = wanted;
+    tort_context_observe(q->trial.context, watch, w);
+    for (int32_t i = 0; i < count; i++) {
+        tort_status status = tort_quantize_tell(q, "calibration", i, count);
+        w->sample = i;
+        w->into = halves[i % 2];
+        if (!status) status = tort_trial_run(&q->judge, &q->trial, i, outputs, q->error);
+        if (status) return status;
+        for (int32_t k = 0; k < q->judge.input_count; k++)
+            take(w, tort_net_find(&q->net, q->net.proto->graph->input[k]->name), &q->judge.inputs[k]);
+        if (w->nan >= 0) return nan_found(q, w);
+        wanted[i].outputs = tort_make(&q->maker, (size_t)q->judge.output_count, sizeof *wanted->outputs);
+        keep_outputs(q, outputs, wanted[i].outputs);
+    }
+    return TORT_OK;
+}
+
+static bool is_finite(const tort_net *net, int32_t value) {
+    const TortOnnx__TensorProto *constant = net->values[value].constant;
+    const float *elements = (const float *)(const void *)constant->raw_data.data;
+    const int64_t count = tort_net_count(constant);
+    bool finite = true;
+    for (int64_t i = 0; i < count; i++) finite = finite && fabsf(elements[i]) < INFINITY;
+    return finite;
+}
+
+/* Nodes of values that no run computed, or that are infinite (masks), stay in float32. */
+static void refuse_unknown(tort_quantized *q, const bool *infinite) {
+    for (int32_t i = 0; i < q->net.node_count; i++) {
+        const tort_net_node *node = &q->net.nodes[i];
+        for (int32_t k = 0; q->rules.able[i] && k < node->input_count + node->output_count; k++) {
+            const int32_t value = k < node->input_count ? node->inputs[k] : node->outputs[k - node->input_count];
+            if (!tort_net_is_float(&q->net, value) || q->rules.joined[value]) continue;
+            if (tort_net_is_live(&q->net, value) ? infinite[value] : !is_finite(&q->net, value))
+                tort_rules_refuse(&q->rules, i, "it has infinite values");
+            else if (tort_net_is_live(&q->net, value) && !q->ranges.statistics[value])
+                tort_rules_refuse(&q->rules, i, "no sample gave its values");
+        }
+    }
+    tort_ranges_refuse_mixed(&q->ranges, &q->rules, &q->maker);
+    tort_rules_number(&q->rules);
+}
+
+tort_status tort_quantize_calibrate(tort_quantized *q) {
+    const size_t values = (size_t)q->net.value_count;
+    watcher w = {.q = q, .nan = -1, .infinite = tort_make(&q->maker, values, sizeof(bool))};
+    q->ranges = (tort_ranges){.rules = &q->rules,
+                              .statistics = tort_make(&q->maker, values, sizeof *q->ranges.statistics),
+                              .symmetric = q->options->scheme == TORT_SCHEME_TENSORRT};
+    q->unseen = tort_make(&q->maker, values, sizeof *q->unseen);
+    tort_status status = tort_quantize_open(q, q->net.proto, true);
+    if (!status) status = run_all(q, &w);
+    tort_trial_close(&q->trial);
+    if (!status) refuse_unknown(q, w.infinite);
+    return status;
+}

@@ -1,0 +1,299 @@
+/* quantize.c - the order of the work (quantize.h): the model is folded, its net read, its samples run (calibrate.c),
+ * the rule for ranges chosen (choose.c), units measured (sensitivity.c), and the result written with ranges of all
+ * samples.
+ *
+ * Memory ends all steps alike: whatever makes messages and tables takes it of an arena, and a failure goes on in
+ * tort_quantize. */
+#include "runtime/quantize/quantize.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "runtime/core/base/hash.h"
+#include "runtime/core/graph/graph.h"
+#include "runtime/quantize/opset.h"
+#include "runtime/quantize/state.h"
+
+/* ---- what the steps share ---------------------------------------------------------------------------------------- */
+
+tort_status tort_quantize_tell(tort_quantized *q, const char *phase, int32_t done, int32_t of) {
+    if (!q->options->progress || q->options->progress(q->options->progress_ud, phase, done, of)) return TORT_OK;
+    return tort_fail(q->error, TORT_E_CANCELLED, "quantization was cancelled while it did: %s", phase);
+}
+
+static void empty(tort_quantized *q) {
+    tort_arena_free(&q->scratch.arena);
+    tort_arena_init(&q->scratch.arena, &q->env);
+}
+
+tort_status tort_quantize_open(tort_quantized *q, const TortOnnx__ModelProto *proto, bool unfolded) {
+    tort_session_options options = q->options->session;
+    options.struct_size = sizeof options;
+    options.unfolded = unfolded;
+    options.plan_only = false;
+    const tort_status status = tort_trial_open(&q->trial, proto, &options, q->error);
+    empty(q);
+    return status;
+}
+
+tort_status tort_quantize_judge(tort_quantized *q, const bool *bytes, const tort_range *ranges,
+                                const double *const *shift, int32_t max, tort_judgement *judgement, uint64_t *size) {
+    const tort_write_choice choice = {.rules = &q->rules,
+                                      .bytes = bytes,
+                                      .ranges = ranges,
+                                      .shift = shift,
+                                      .scheme = q->options->scheme,
+                                      .weights = &q->weights};
+    const int32_t count = max < q->held_count ? max : q->held_count;
+    tort_status status = tort_quantize_open(q, tort_write_bytes(&choice, &q->scratch), false);
+    if (size) *size = q->trial.size;
+    if (!status) status = tort_trial_judge(&q->judge, &q->trial, q->held_out, count, judgement, &q->scratch, q->error);
+    tort_trial_close(&q->trial);
+    empty(q);
+    return status;
+}
+
+/* ---- the model --------------------------------------------------------------------------------------------------- */
+
+/* Operators of models that are quantized already. */
+static bool is_quantized(const char *op) {
+    static const char *const names[] = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear",
+                                        "ConvInteger",    "MatMulInteger",    NULL};
+    bool is = !strncmp(op, "QLinear", 7) || !strncmp(op, "DynamicQuantize", 15);
+    for (int i = 0; names[i]; i++) is = is || !strcmp(op, names[i]);
+    return is;
+}
+
+static tort_status check_model(const tort_model *model, tort_error *error) {
+    for (int32_t g = 0; g < model->graph_count; g++)
+        for (int32_t i = 0; i < model->graphs[g].node_count; i++) {
+            const tort_node *node = &model->graphs[g].nodes[i];
+            if (is_quantized(node->op_type))
+                return tort_fail(error, TORT_E_USAGE,
+                                 "the model is quantized already: node '%s' is a %s. Give the float32 model that it "
+                                 "was made of",
+                                 node->name, node->op_type);
+        }
+    for (int32_t i = 0; i < tort_model_output_count(model); i++) {
+        tort_port port = {.struct_size = sizeof port};
+        tort_model_output(model, i, &port, NULL);
+        if (tort_type_kind(port.value_type) != TORT_TENSOR)
+            return tort_fail(error, TORT_E_UNSUPPORTED, "output '%s' is no tensor: errors have no measure", port.name);
+    }
+    return TORT_OK;
+}
+
+static bool is_listed(const char *name, const char *const *list, int32_t count) {
+    bool is = false;
+    for (int32_t i = 0; i < count; i++) is = is || !strcmp(name, list[i]);
+    return is;
+}
+
+/* Takes the nodes that the options keep out of what is able; a name that no node has is an error. */
+static tort_status keep_asked(tort_quantized *q) {
+    const tort_quantize_options *o = q->options;
+    for (int32_t k = 0; k < o->keep_node_count; k++) {
+        bool found = false;
+        for (int32_t i = 0; i < q->net.node_count; i++)
+            found = found || !strcmp(o->keep_nodes[k], q->net.nodes[i].name);
+        if (!found)
+            return tort_fail(q->error, TORT_E_USAGE,
+                             "no node '%s' is left in the folded model ('tinyort plan --optimized' writes it)",
+                             o->keep_nodes[k]);
+    }
+    for (int32_t i = 0; i < q->net.node_count; i++)
+        if (is_listed(q->net.nodes[i].name, o->keep_nodes, o->keep_node_count) ||
+            is_listed(q->net.nodes[i].op, o->keep_ops, o->keep_op_count))
+            for (int32_t k = 0; k < q->net.node_count; k++)
+                if (k == i || (q->rules.unit[i] >= 0 && q->rules.unit[k] == q->rules.unit[i]))
+                    tort_rules_refuse(&q->rules, k, "it was to be kept");
+    tort_rules_number(&q->rules);
+    return TORT_OK;
+}
+
+/* A model of an old opset is raised, and folded once more, which also finds the types of its values. */
+static tort_status raise_opset(tort_quantized *q, const tort_session_options *options) {
+    const tort_load_options load = {.struct_size = sizeof load};
+    TortOnnx__ModelProto *proto = tort_optimized_message(q->base);
+    if (tort_opset_of(proto) >= TORT_QUANTIZE_OPSET) return TORT_OK;
+    tort_status status = tort_opset_raise(proto, &q->scratch, q->error);
+    if (!status) status = tort_trial_pack(&q->raised, proto, q->error);
+    empty(q);
+    if (!status)
+        status = tort_model_load_buffer(NULL, q->raised.bytes, q->raised.size, &load, &q->raised.model, q->error);
+    tort_optimized_free(q->base);
+    q->base = NULL;
+    return status ? status : tort_optimized_make(q->raised.model, options, &q->base, q->error);
+}
+
+static tort_status open_model(tort_quantized *q) {
+    tort_session_options options = q->options->session;
+    options.struct_size = sizeof options;
+    tort_status status = check_model(q->model, q->error);
+    if (!status) status = tort_optimized_make(q->model, &options, &q->base, q->error);
+    if (!status) status = raise_opset(q, &options);
+    if (status) return status;
+    tort_net_open(&q->net, tort_optimized_message(q->base), &q->maker);
+    q->opset = tort_opset_of(q->net.proto);
+    tort_rules_apply(&q->rules, &q->net, q->options->scheme, &q->maker);
+    q->weights =
+        (tort_weight_cache){.by_value = tort_make(&q->maker, (size_t)q->net.value_count, sizeof *q->weights.by_value),
+                            .axes = tort_make(&q->maker, (size_t)q->net.value_count, sizeof *q->weights.axes),
+                            .maker = &q->maker};
+    q->report.float_bytes = protobuf_c_message_get_packed_size(&q->net.proto->base);
+    return keep_asked(q);
+}
+
+/* Every other sample makes ranges, the rest judge them; one alone does both. */
+static void split_samples(tort_quantized *q) {
+    const int32_t count = q->judge.samples->count;
+    q->made_of = tort_make(&q->maker, (size_t)count, sizeof *q->made_of);
+    q->held_out = tort_make(&q->maker, (size_t)count, sizeof *q->held_out);
+    for (int32_t i = 0; i < count; i++) {
+        if (i % 2 == 0) q->made_of[q->made_count++] = i;
+        if (i % 2 || count == 1) q->held_out[q->held_count++] = i;
+    }
+    q->report.samples = count;
+    q->report.held_out = count == 1 ? 0 : q->held_count;
+    q->judge.input_count = tort_model_input_count(q->model);
+    q->judge.output_count = tort_model_output_count(q->model);
+    q->judge.inputs = tort_make(&q->maker, (size_t)q->judge.input_count, sizeof *q->judge.inputs);
+    q->judge.truth = q->options->truth;
+}
+
+/* ---- the report -------------------------------------------------------------------------------------------------- */
+
+static int64_t weights_of(const tort_quantized *q, int32_t node) {
+    int64_t count = 0;
+    for (int32_t k = 0; k < q->net.nodes[node].input_count; k++) {
+        const int32_t value = q->net.nodes[node].inputs[k];
+        if (tort_net_is_float(&q->net, value) && !tort_net_is_live(&q->net, value))
+            count += tort_net_count(q->net.values[value].constant);
+    }
+    return count;
+}
+
+static void list_units(tort_quantized *q) {
+    tort_quantized_report *report = &q->report;
+    report->unit_count = q->rules.unit_count;
+    report->units = tort_make(&q->maker, (size_t)report->unit_count, sizeof *report->units);
+    report->floats = tort_make(&q->maker, (size_t)q->net.node_count, sizeof *report->floats);
+    for (int32_t i = 0; i < q->net.node_count; i++) {
+        const tort_net_node *node = &q->net.nodes[i];
+        if (q->rules.unit[i] < 0) {
+            report->floats[report->float_count++] =
+                (tort_quantized_node){node->name, node->proto->op_type, q->rules.why[i]};
+            continue;
+        }
+        tort_quantized_unit *unit = &report->units[q->rules.unit[i]];
+        if (!unit->name) *unit = (tort_quantized_unit){.name = node->name, .bits = 8, .alone = NAN, .why = ""};
+        unit->nodes = unit->nodes ? tort_make_text(&q->maker, "%s+%s", unit->nodes, node->op) : node->op;
+        unit->weights += weights_of(q, i);
+    }
+}
+
+/* The range of what each unit writes, and what of the unseen samples lies outside. */
+static void note_ranges(tort_quantized *q) {
+    for (int32_t i = 0; i < q->net.node_count; i++) {
+        const int32_t value = q->net.nodes[i].outputs[0];
+        if (q->rules.unit[i] < 0 || value < 0 || !q->ranges.statistics[value]) continue;
+        tort_quantized_unit *unit = &q->report.units[q->rules.unit[i]];
+        unit->low = q->chosen[value].low;
+        unit->high = q->chosen[value].high;
+        unit->saturated =
+            q->unseen[value] ? tort_statistics_outside(q->unseen[value], fminf(unit->low, 0), fmaxf(unit->high, 0)) : 0;
+    }
+}
+
+/* ---- the result -------------------------------------------------------------------------------------------------- */
+
+/* Ranges of all samples by the best rule, and the message. */
+static tort_status finish(tort_quantized *q, const bool *bytes) {
+    const size_t values = (size_t)q->net.value_count;
+    const int32_t count = q->judge.samples->count;
+    int32_t *all = tort_make(&q->maker, (size_t)count, sizeof *all);
+    const double *const *shift = NULL;
+    tort_range *ranges = tort_make(&q->maker, values, sizeof *ranges);
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; i < count; i++) all[i] = i;
+    for (int32_t i = 0; i < q->net.value_count; i++)
+        if (q->unseen[i] && q->ranges.statistics[i]) tort_statistics_merge(q->ranges.statistics[i], q->unseen[i]);
+    memset(q->ranges.by_rule, 0, sizeof q->ranges.by_rule);
+    tort_ranges_choose(&q->ranges, q->rule, q->margin, bytes, ranges, &q->maker);
+    if (q->shift) status = tort_quantize_correct(q, bytes, ranges, all, count, &shift);
+    if (status) return status;
+    const tort_write_choice choice = {.rules = &q->rules,
+                                      .bytes = bytes,
+                                      .ranges = ranges,
+                                      .shift = shift,
+                                      .scheme = q->options->scheme,
+                                      .weights = &q->weights};
+    q->proto = tort_write_bytes(&choice, &q->maker);
+    q->report.bytes = protobuf_c_message_get_packed_size(&q->proto->base);
+    return TORT_OK;
+}
+
+static tort_status work(tort_quantized *q) {
+    if (setjmp(q->out_of_memory)) return tort_out_of_memory(q->error, 0);
+    split_samples(q);
+    tort_status status = open_model(q);
+    if (!status) status = tort_quantize_calibrate(q);
+    if (status) return status;
+    list_units(q);
+    bool *bytes = tort_make(&q->maker, (size_t)q->net.node_count, sizeof *bytes);
+    memcpy(bytes, q->rules.able, (size_t)q->net.node_count * sizeof *bytes);
+    if (!q->rules.unit_count)
+        return tort_fail(q->error, TORT_E_UNSUPPORTED, "no node of the model can be in 8 bits: the first, '%s', has %s",
+                         q->report.float_count ? q->report.floats[0].name : "",
+                         q->report.float_count ? q->report.floats[0].why : "");
+    status = tort_quantize_choose(q, bytes);
+    if (status) return status;
+    if (q->judge.truth) q->report.float_accuracy = tort_judge_float(&q->judge, q->held_out, q->held_count);
+    note_ranges(q);
+    status = tort_quantize_keep(q, bytes);
+    return status ? status : finish(q, bytes);
+}
+
+tort_status tort_quantize(const tort_model *model, const tort_samples *samples, const tort_quantize_options *options,
+                          tort_quantized **quantized, tort_error *error) {
+    const tort_env env = tort_env_complete(NULL);
+    *quantized = NULL;
+    if (samples->count < 1)
+        return tort_fail(error, TORT_E_USAGE, "there are no samples: 16 or more of what the model will see are needed");
+    tort_quantized *q = *quantized = tort_alloc_zero(&env, 1, sizeof *q);
+    if (!q) return tort_out_of_memory(error, sizeof *q);
+    q->env = env;
+    tort_env_choose_key(&q->env);
+    q->model = model;
+    q->options = options;
+    q->error = error;
+    q->judge.samples = samples;
+    q->report.float_accuracy = NAN;
+    q->maker.out_of_memory = q->scratch.out_of_memory = &q->out_of_memory;
+    tort_arena_init(&q->maker.arena, &q->env);
+    tort_arena_init(&q->scratch.arena, &q->env);
+    tort_names_init(&q->net.numbers, &q->env);
+    const tort_status status = work(q);
+    tort_trial_close(&q->trial);
+    return status;
+}
+
+const tort_quantized_report *tort_quantized_report_of(const tort_quantized *quantized) {
+    return &quantized->report;
+}
+
+bool tort_quantized_write(const tort_quantized *quantized, FILE *file) {
+    return tort_pb_write_message(file, &quantized->proto->base);
+}
+
+void tort_quantized_free(tort_quantized *q) {
+    if (!q) return;
+    const tort_env env = q->env;
+    tort_names_free(&q->net.numbers);
+    tort_arena_free(&q->scratch.arena);
+    tort_arena_free(&q->maker.arena);
+    tort_optimized_free(q->base);
+    tort_trial_close(&q->raised);
+    tort_free(&env, q, sizeof *q);
+}

@@ -1,0 +1,52 @@
+/* trial.h - runs a message on samples, and tells how far its outputs are from those of float32. */
+#ifndef TORT_QUANTIZE_TRIAL_H
+#define TORT_QUANTIZE_TRIAL_H
+
+#include "runtime/quantize/net.h"
+#include "runtime/quantize/quantize.h"
+
+/* A message in memory and a session of it. */
+typedef struct tort_trial {
+    void *bytes;
+    size_t size;
+    tort_model *model;
+    tort_session *session;
+    tort_context *context;
+} tort_trial;
+
+/* Copies a message to trial->bytes alone. */
+tort_status tort_trial_pack(tort_trial *trial, const TortOnnx__ModelProto *proto, tort_error *error);
+/* Opens a message. The caller closes it, also after a failure. */
+tort_status tort_trial_open(tort_trial *trial, const TortOnnx__ModelProto *proto, const tort_session_options *options,
+                            tort_error *error);
+void tort_trial_close(tort_trial *trial);
+
+/* The outputs of the float32 model for one sample. */
+typedef struct tort_wanted {
+    tort_tensor *outputs; /* float32, or of another type; owned by the maker */
+} tort_wanted;
+
+/* What trials share. */
+typedef struct tort_judge {
+    const tort_samples *samples;
+    const tort_wanted *wanted; /* by sample */
+    const int64_t *truth;      /* by sample; NULL: none */
+    int32_t input_count, output_count;
+    tort_tensor *inputs; /* room for a sample's */
+} tort_judge;
+
+typedef struct tort_judgement {
+    double db;        /* mean over the outputs of 10 log10(power of the signal / power of the error); 120 at most */
+    double agreement; /* share of equal decisions: rows of the first output with the same largest element */
+} tort_judgement;
+
+/* Runs a trial on one sample. outputs: filled with memory of the context. */
+tort_status tort_trial_run(const tort_judge *judge, tort_trial *trial, int32_t sample, tort_tensor *outputs,
+                           tort_error *error);
+/* Runs a trial on `count` samples and compares. */
+tort_status tort_trial_judge(const tort_judge *judge, tort_trial *trial, const int32_t *samples, int32_t count,
+                             tort_judgement *judgement, tort_maker *maker, tort_error *error);
+/* Decisions of the float32 model that are true. */
+double tort_judge_float(const tort_judge *judge, const int32_t *samples, int32_t count);
+
+#endif

@@ -1,0 +1,28 @@
+/* weights.c - weights in 8 bits (weights.h). */
+#include "runtime/quantize/weights.h"
+
+#include <math.h>
+
+tort_byte_weights tort_weights_of(const TortOnnx__TensorProto *tensor, int32_t axis, const double *least,
+                                  tort_maker *maker) {
+    const float *from = (const float *)(const void *)tensor->raw_data.data;
+    const int64_t count = tort_net_count(tensor), channels = axis < 0 ? 1 : tensor->dims[axis];
+    int64_t inner = 1;
+    for (size_t i = (size_t)(axis + 1); i < tensor->n_dims; i++) inner *= tensor->dims[i];
+    tort_byte_weights made = {.codes = tort_make(maker, (size_t)count, 1),
+                              .scales = tort_make(maker, (size_t)channels, sizeof(float)),
+                              .channels = channels};
+    for (int64_t i = 0; i < count; i++) {
+        float *scale = &made.scales[axis < 0 ? 0 : i / inner % channels];
+        if (fabsf(from[i]) > *scale) *scale = fabsf(from[i]);
+    }
+    for (int64_t c = 0; c < channels; c++) {
+        const double scale = fmax((double)made.scales[c] / 127, least ? least[c] : 0);
+        made.scales[c] = scale < 1e-30 ? 1 : (float)scale; /* a channel of zeros */
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const float code = nearbyintf(from[i] / made.scales[axis < 0 ? 0 : i / inner % channels]);
+        made.codes[i] = (int8_t)fminf(fmaxf(code, -127), 127);
+    }
+    return made;
+}
