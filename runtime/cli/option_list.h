@@ -54,7 +54,7 @@ OPTION(SCHEME, "scheme", "ort|firmware|tensorrt", CLI_CMD_QUANTIZE, WORD(scheme)
 OPTION(KEEP, "keep", "NODE", CLI_CMD_QUANTIZE, TEXTS(keep), "a node that stays float32 (repeatable)")
 OPTION(KEEP_OP, "keep-op", "OP", CLI_CMD_QUANTIZE, TEXTS(keep_ops), "the same for an operator (repeatable)")
 OPTION(MAX_ERROR, "max-error", "DB", CLI_CMD_QUANTIZE, NUMBER(max_error, 0),
-       "keep the most sensitive units float32 until outputs have so many decibels")
+       "keep the most sensitive units float32 until outputs reach DB decibels")
 OPTION(MIN_AGREEMENT, "min-agreement", "SHARE", CLI_CMD_QUANTIZE, NUMBER(min_agreement, 0),
        "the same for the share 0..1 of decisions that are right")
 OPTION(MAX_BYTES, "max-bytes", "BYTES", CLI_CMD_QUANTIZE, VALUE(cli_read_bytes, uint64_t, max_bytes),

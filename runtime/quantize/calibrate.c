@@ -118,6 +118,7 @@ tort_status tort_quantize_calibrate(tort_quantized *q) {
     tort_status status = tort_quantize_open(q, q->net.proto, true);
     if (!status) status = run_all(q, &w);
     tort_trial_close(&q->trial);
-    if (!status) refuse_unknown(q, w.infinite);
-    return status;
+    if (status) return status;
+    refuse_unknown(q, w.infinite);
+    return tort_quantize_cut(q);
 }

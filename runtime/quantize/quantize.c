@@ -201,8 +201,11 @@ static void note_ranges(tort_quantized *q) {
         tort_quantized_unit *unit = &q->report.units[q->rules.unit[i]];
         unit->low = q->chosen[value].low;
         unit->high = q->chosen[value].high;
+        if (!q->unseen[value]) continue;
+        const tort_range cut = q->ranges.cuts[value]; /* beyond it nothing is lost */
         unit->saturated =
-            q->unseen[value] ? tort_statistics_outside(q->unseen[value], fminf(unit->low, 0), fmaxf(unit->high, 0)) : 0;
+            tort_statistics_outside(q->unseen[value], unit->low <= cut.low ? -INFINITY : fminf(unit->low, 0),
+                                    unit->high >= cut.high ? INFINITY : fmaxf(unit->high, 0));
     }
 }
 

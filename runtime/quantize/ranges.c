@@ -26,12 +26,16 @@ static tort_range range_of(const tort_ranges *ranges, tort_range_rule rule, int3
     const int32_t producer = net->values[value].producer;
     const tort_rule *row = producer < 0 ? NULL : ranges->rules->rows[producer];
     const tort_statistics *s = ranges->statistics[value];
+    const tort_range cut = ranges->cuts[value];
     tort_range range = {s->low, s->high};
     if (row && row->kinds & TORT_RULE_FIXED) return (tort_range){row->low, row->high};
     if (rule == TORT_99_99) tort_statistics_percentile(s, 0.5e-4, &range.low, &range.high);
     if (rule == TORT_99_999) tort_statistics_percentile(s, 0.5e-5, &range.low, &range.high);
     if (rule == TORT_MSE)
-        tort_statistics_mse(s, ranges->symmetric ? 254 : 255, ranges->symmetric, &range.low, &range.high);
+        tort_statistics_mse(s, ranges->symmetric ? 254 : 255, ranges->symmetric, cut.low, cut.high, &range.low,
+                            &range.high);
+    range.low = fmaxf(range.low, cut.low);
+    range.high = fminf(range.high, cut.high);
     return range;
 }
 

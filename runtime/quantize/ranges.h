@@ -13,6 +13,7 @@ typedef struct tort_range {
 typedef struct tort_ranges {
     const tort_rules *rules;
     tort_statistics **statistics; /* by value; NULL: none */
+    tort_range *cuts;             /* by value: beyond, what reads the value does not change */
     tort_range *by_rule[TORT_RANGE_RULES];
     bool symmetric; /* ranges -x..x */
 } tort_ranges;

@@ -28,6 +28,11 @@ static bool is_bias(const tort_net *net, const tort_net_node *add) {
     return false;
 }
 
+/* An Add of two tensors that a run computes, as at the end of a residual block. */
+static bool is_sum(const tort_net *net, const tort_net_node *node) {
+    return !strcmp(node->op, "Add") && tort_net_is_live(net, node->inputs[0]) && tort_net_is_live(net, node->inputs[1]);
+}
+
 /* True if the value's maker and its only reader would be one, if both were in 8 bits. */
 static bool joins(const tort_rules *rules, int32_t value) {
     const tort_net *net = rules->net;
@@ -38,7 +43,7 @@ static bool joins(const tort_rules *rules, int32_t value) {
     if (!strcmp(reader->op, "Add") && !strcmp(maker->op, "MatMul"))
         return !tort_net_is_live(net, maker->inputs[1]) && is_bias(net, reader);
     return is_kind(row_of(reader->op), TORT_RULE_CLAMP) && reader->inputs[0] == value &&
-           (is_kind(rules->rows[v->producer], TORT_RULE_WEIGHTS) || !strcmp(maker->op, "Add"));
+           (is_kind(rules->rows[v->producer], TORT_RULE_WEIGHTS) || is_sum(net, maker));
 }
 
 /* Roots: the value that all live inputs of an elementwise node depend on. What is joined to a product begins anew. */
@@ -122,10 +127,7 @@ void tort_rules_refuse(tort_rules *rules, int32_t node, const char *why) {
 /* TensorRT takes Q and DQ at the inputs of what multiplies, and of an Add of two tensors; all else follows. */
 static void keep_products(tort_rules *rules) {
     for (int32_t i = 0; i < rules->net->node_count; i++) {
-        const tort_net_node *node = &rules->net->nodes[i];
-        const bool sum = !strcmp(node->op, "Add") && tort_net_is_live(rules->net, node->inputs[0]) &&
-                         tort_net_is_live(rules->net, node->inputs[1]);
-        if (!sum && !is_kind(rules->rows[i], TORT_RULE_WEIGHTS))
+        if (!is_sum(rules->net, &rules->net->nodes[i]) && !is_kind(rules->rows[i], TORT_RULE_WEIGHTS))
             tort_rules_refuse(rules, i, "scheme tensorrt: TensorRT decides between products");
     }
 }
@@ -185,8 +187,7 @@ static const tort_rule rows[] = {
     {"Mul", TORT_RULE_SUMS | TORT_RULE_BINARY, 0, 0},
     {"ReduceMean", TORT_RULE_SUMS, 0, 0},
     {"Resize", TORT_RULE_SUMS, 0, 0},
-    /* 1/256 rather than 1/255: it makes the integer Softmax of every runtime the same, and costs nothing. */
-    {"Softmax", TORT_RULE_SUMS | TORT_RULE_FIXED, 0, 255.0f / 256.0f},
+    {"Softmax", TORT_RULE_SUMS | TORT_RULE_FIXED, 0, 1},
     {"Sub", TORT_RULE_SUMS | TORT_RULE_BINARY, 0, 0},
     {"DepthToSpace", TORT_RULE_SAME, 0, 0},
     {"Expand", TORT_RULE_SAME, 0, 0},

@@ -36,6 +36,7 @@ struct tort_quantized {
 
 /* Tells the application what is being done. TORT_E_CANCELLED: it has had enough. */
 tort_status tort_quantize_tell(tort_quantized *q, const char *phase, int32_t done, int32_t of);
+tort_status tort_quantize_cut(tort_quantized *q); /* cuts.c: fills q->ranges.cuts */
 /* Opens q->trial for a message in q->scratch, which is emptied. */
 tort_status tort_quantize_open(tort_quantized *q, const TortOnnx__ModelProto *proto, bool unfolded);
 /* Judges nodes in bytes on held-out samples, max of them. */

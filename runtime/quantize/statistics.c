@@ -167,14 +167,15 @@ static void shrink_sides(const bins *b, int32_t steps, double *low, double *high
     *high = best[1];
 }
 
-void tort_statistics_mse(const tort_statistics *s, int32_t steps, bool symmetric, float *low, float *high) {
+void tort_statistics_mse(const tort_statistics *s, int32_t steps, bool symmetric, float least, float greatest,
+                         float *low, float *high) {
     bins b = {.count = 0};
     for (int i = 0; i < 2 * TORT_BINS; i++) {
         if (!count_at(s, i)) continue;
-        b.middles[b.count] = middle(s, i);
+        b.middles[b.count] = fmin(fmax(middle(s, i), (double)least), (double)greatest);
         b.shares[b.count++] = (double)count_at(s, i) / (double)s->counted;
     }
-    double a = fmin((double)s->low, 0), z = fmax((double)s->high, 0);
+    double a = fmin(fmax((double)s->low, (double)least), 0), z = fmax(fmin((double)s->high, (double)greatest), 0);
     if (symmetric)
         shrink_both(&b, steps, &a, &z);
     else

@@ -26,7 +26,8 @@ double tort_statistics_outside(const tort_statistics *statistics, float low, flo
 /* The range that leaves out a share of the elements at each end. */
 void tort_statistics_percentile(const tort_statistics *statistics, double share, float *low, float *high);
 /* The range, around 0, of the least squared error of rounding in it to so many steps and clipping to it. symmetric: of
- * ranges -x..x alone. */
-void tort_statistics_mse(const tort_statistics *statistics, int32_t steps, bool symmetric, float *low, float *high);
+ * ranges -x..x alone. Elements beyond least..greatest count as these. */
+void tort_statistics_mse(const tort_statistics *statistics, int32_t steps, bool symmetric, float least, float greatest,
+                         float *low, float *high);
 
 #endif
