@@ -167,8 +167,8 @@ static void print_report(const job *j) {
     char rule[120], from[40], to[40];
     print_units(r, j->options->full, width);
     print_floats(r);
-    cli_print(stdout, "ranges: %s; best of %d on %d samples that made none\n",
-              rule_text(&r->rules[0], rule, sizeof rule), r->rule_count, r->held_out);
+    cli_print(stdout, "ranges: %s; best of %d, each judged by samples that made none\n",
+              rule_text(&r->rules[0], rule, sizeof rule), r->rule_count);
     cli_print(stdout, "all %d units in 8 bits: %.1f dB, %.1f %% of decisions %s\n", r->unit_count, r->db_all,
               100 * r->agreement_all, j->truth ? "right" : "as in float32");
     if (r->kept)

@@ -13,7 +13,8 @@ typedef struct watcher {
     tort_quantized *q;
     tort_statistics **into;
     int32_t sample;
-    int32_t nan; /* the first value with a NaN; -1: none */
+    tort_tensor *wanted; /* of this sample */
+    int32_t nan;         /* the first value with a NaN; -1: none */
     bool *infinite;
 } watcher;
 
@@ -36,10 +37,22 @@ static void take(watcher *w, int32_t value, const tort_tensor *tensor) {
         if (isnan(((const float *)tensor->data)[i])) w->nan = value;
 }
 
+/* Keeps a copy of a tensor; text is left out. */
+static void keep(tort_quantized *q, const tort_tensor *tensor, tort_tensor *kept) {
+    size_t bytes = 0;
+    if (tensor->type == TORT_STRING || !tort_tensor_bytes(tensor, &bytes)) return;
+    *kept = *tensor;
+    kept->data = tort_make(&q->maker, bytes, 1);
+    if (bytes) memcpy(kept->data, tensor->data, bytes);
+}
+
 static void watch(void *ud, int32_t node, const char *value, const tort_tensor *tensor) {
     const int32_t number = tort_net_find(&((watcher *)ud)->q->net, value);
     (void)node;
-    if (number >= 0) take(ud, number, tensor);
+    watcher *w = ud;
+    if (number >= 0) take(w, number, tensor);
+    for (int32_t i = 0; i < w->q->judge.smooth_count; i++)
+        if (w->q->behind[i] == number) keep(w->q, tensor, &w->wanted[w->q->judge.output_count + i]);
 }
 
 static tort_status nan_found(const tort_quantized *q, const watcher *w) {
@@ -49,35 +62,24 @@ static tort_status nan_found(const tort_quantized *q, const watcher *w) {
                      value->name, node ? ", made by node '" : "", node ? node->name : "", node ? "'" : "");
 }
 
-/* Keeps the outputs of a run; text and such are left out. */
-static void keep_outputs(tort_quantized *q, const tort_tensor *outputs, tort_tensor *kept) {
-    for (int32_t i = 0; i < q->judge.output_count; i++) {
-        size_t bytes = 0;
-        if (outputs[i].type == TORT_STRING || !tort_tensor_bytes(&outputs[i], &bytes)) continue;
-        kept[i] = outputs[i];
-        kept[i].data = tort_make(&q->maker, bytes, 1);
-        if (bytes) memcpy(kept[i].data, outputs[i].data, bytes);
-    }
-}
-
 static tort_status run_all(tort_quantized *q, watcher *w) {
     const int32_t count = q->judge.samples->count;
     tort_wanted *wanted = tort_make(&q->maker, (size_t)count, sizeof *wanted);
     tort_tensor *outputs = tort_make(&q->maker, (size_t)q->judge.output_count, sizeof *outputs);
-    tort_statistics **halves[2] = {q->ranges.statistics, q->unseen};
     q->judge.wanted = wanted;
     tort_context_observe(q->trial.context, watch, w);
     for (int32_t i = 0; i < count; i++) {
         tort_status status = tort_quantize_tell(q, "calibration", i, count);
         w->sample = i;
-        w->into = halves[i % 2];
+        w->wanted = wanted[i].outputs =
+            tort_make(&q->maker, (size_t)(q->judge.output_count + q->judge.smooth_count), sizeof *w->wanted);
+        w->into = q->folds[i % 2].ranges.statistics;
         if (!status) status = tort_trial_run(&q->judge, &q->trial, i, outputs, q->error);
         if (status) return status;
         for (int32_t k = 0; k < q->judge.input_count; k++)
             take(w, tort_net_find(&q->net, q->net.proto->graph->input[k]->name), &q->judge.inputs[k]);
         if (w->nan >= 0) return nan_found(q, w);
-        wanted[i].outputs = tort_make(&q->maker, (size_t)q->judge.output_count, sizeof *wanted->outputs);
-        keep_outputs(q, outputs, wanted[i].outputs);
+        for (int32_t k = 0; k < q->judge.output_count; k++) keep(q, &outputs[k], &w->wanted[k]);
     }
     return TORT_OK;
 }
@@ -91,7 +93,13 @@ static bool is_finite(const tort_net *net, int32_t value) {
     return finite;
 }
 
-/* Nodes of values that no run computed, or that are infinite (masks), stay in float32. */
+static bool is_seen(const tort_quantized *q, int32_t value) {
+    bool seen = true;
+    for (int32_t f = 0; f < q->fold_count; f++) seen = seen && q->folds[f].ranges.statistics[value];
+    return seen;
+}
+
+/* Nodes of values that no run computed in each fold, or that are infinite (masks), stay in float32. */
 static void refuse_unknown(tort_quantized *q, const bool *infinite) {
     for (int32_t i = 0; i < q->net.node_count; i++) {
         const tort_net_node *node = &q->net.nodes[i];
@@ -100,25 +108,26 @@ static void refuse_unknown(tort_quantized *q, const bool *infinite) {
             if (!tort_net_is_float(&q->net, value) || q->rules.joined[value]) continue;
             if (tort_net_is_live(&q->net, value) ? infinite[value] : !is_finite(&q->net, value))
                 tort_rules_refuse(&q->rules, i, "it has infinite values");
-            else if (tort_net_is_live(&q->net, value) && !q->ranges.statistics[value])
+            else if (tort_net_is_live(&q->net, value) && !is_seen(q, value))
                 tort_rules_refuse(&q->rules, i, "no sample gave its values");
         }
     }
-    tort_ranges_refuse_mixed(&q->ranges, &q->rules, &q->maker);
+    tort_ranges_refuse_mixed(&q->folds[0].ranges, &q->rules, &q->maker);
     tort_rules_number(&q->rules);
 }
 
 tort_status tort_quantize_calibrate(tort_quantized *q) {
     const size_t values = (size_t)q->net.value_count;
     watcher w = {.q = q, .nan = -1, .infinite = tort_make(&q->maker, values, sizeof(bool))};
-    q->ranges = (tort_ranges){.rules = &q->rules,
-                              .statistics = tort_make(&q->maker, values, sizeof *q->ranges.statistics),
-                              .symmetric = q->options->scheme == TORT_SCHEME_TENSORRT};
-    q->unseen = tort_make(&q->maker, values, sizeof *q->unseen);
+    for (int32_t f = 0; f < 2; f++)
+        q->folds[f].ranges = (tort_ranges){.rules = &q->rules,
+                                           .statistics = tort_make(&q->maker, values, sizeof(tort_statistics *)),
+                                           .symmetric = q->options->scheme == TORT_SCHEME_TENSORRT};
     tort_status status = tort_quantize_open(q, q->net.proto, true);
     if (!status) status = run_all(q, &w);
     tort_trial_close(&q->trial);
     if (status) return status;
     refuse_unknown(q, w.infinite);
-    return tort_quantize_cut(q);
+    for (int32_t f = 0; !status && f < q->fold_count; f++) status = tort_quantize_cut(q, &q->folds[f].ranges);
+    return status;
 }

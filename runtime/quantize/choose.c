@@ -1,5 +1,5 @@
 /* choose.c - which rule makes the ranges, whether outputs get a margin, and whether biases are corrected: what has the
- * least error on samples that did not make the ranges. No rule wins everywhere.
+ * least error on samples that did not make the ranges (cross-validation with two folds). No rule wins everywhere.
  *
  * Biases are corrected by what a layer in 8 bits lacks in the mean by channel, fed with the float32 network's own input
  * (Nagel et al., Data-Free Quantization, 2019, section 4.2, but measured): in the quantized network instead, each layer
@@ -44,32 +44,57 @@ tort_status tort_quantize_correct(tort_quantized *q, const bool *bytes, const to
     return status;
 }
 
+/* What a rule gives for a fold: ranges without and with the margin, and what biases lack. */
+typedef struct trial_of_rule {
+    tort_range *ranges[2];
+    const double *const *shift;
+} trial_of_rule;
+
+static tort_status prepare_rule(tort_quantized *q, tort_fold *fold, const bool *bytes, tort_range_rule rule,
+                                trial_of_rule *trial) {
+    for (int margin = 0; margin < 2; margin++) {
+        trial->ranges[margin] = tort_make(&q->maker, (size_t)q->net.value_count, sizeof(tort_range));
+        tort_ranges_choose(&fold->ranges, rule, margin, bytes, trial->ranges[margin], &q->maker);
+    }
+    return tort_quantize_correct(q, bytes, trial->ranges[0], fold->made_of, fold->made_count, &trial->shift);
+}
+
+/* Takes a rule as the best so far. */
+static void take_rule(tort_quantized *q, const tort_quantized_rule *rule, const trial_of_rule *trials,
+                      const tort_judgement *judgement) {
+    q->rule = rule->rule;
+    q->margin = rule->margin;
+    q->corrected = rule->bias;
+    for (int32_t f = 0; f < q->fold_count; f++) {
+        q->folds[f].chosen = trials[f].ranges[rule->margin];
+        q->folds[f].shift = rule->bias ? trials[f].shift : NULL;
+    }
+    q->report.db_all = q->report.db = judgement->db;
+    q->report.agreement_all = q->report.agreement = judgement->agreement;
+}
+
 static tort_status try_rule(tort_quantized *q, const bool *bytes, tort_range_rule rule, double *best) {
-    const size_t values = (size_t)q->net.value_count;
-    tort_range *ranges[2] = {tort_make(&q->maker, values, sizeof **ranges),
-                             tort_make(&q->maker, values, sizeof **ranges)};
-    const double *const *shift = NULL;
+    trial_of_rule trials[2];
     tort_status status = TORT_OK;
-    for (int margin = 0; margin < 2; margin++)
-        tort_ranges_choose(&q->ranges, rule, margin, bytes, ranges[margin], &q->maker);
-    status = tort_quantize_correct(q, bytes, ranges[0], q->made_of, q->made_count, &shift);
+    for (int32_t f = 0; !status && f < q->fold_count; f++)
+        status = prepare_rule(q, &q->folds[f], bytes, rule, &trials[f]);
     for (int i = 0; !status && i < 4; i++) {
-        const bool margin = i & 1, bias = i & 2;
-        tort_judgement judgement;
+        tort_quantized_rule row = {.rule = rule, .margin = i & 1, .bias = i & 2};
+        tort_judgement mean = {0};
         status = tort_quantize_tell(q, "ranges", (int32_t)rule * 4 + i, TORT_RANGE_RULES * 4);
-        if (!status)
-            status =
-                tort_quantize_judge(q, bytes, ranges[margin], bias ? shift : NULL, q->held_count, &judgement, NULL);
+        for (int32_t f = 0; !status && f < q->fold_count; f++) {
+            tort_judgement judgement;
+            status = tort_quantize_judge(q, &q->folds[f], bytes, trials[f].ranges[row.margin],
+                                         row.bias ? trials[f].shift : NULL, INT32_MAX, &judgement);
+            mean.db += judgement.db / q->fold_count;
+            mean.score += judgement.score / q->fold_count;
+            mean.agreement += judgement.agreement / q->fold_count;
+        }
         if (status) break;
-        q->report.rules[q->report.rule_count++] = (tort_quantized_rule){rule, margin, bias, judgement.db};
-        if (judgement.db <= *best) continue;
-        *best = judgement.db;
-        q->rule = rule;
-        q->margin = margin;
-        q->shift = bias ? shift : NULL;
-        q->chosen = ranges[margin];
-        q->report.db_all = q->report.db = judgement.db;
-        q->report.agreement_all = q->report.agreement = judgement.agreement;
+        row.db = mean.score;
+        q->report.rules[q->report.rule_count++] = row;
+        if (row.db > *best) take_rule(q, &row, trials, &mean);
+        *best = fmax(*best, row.db);
     }
     return status;
 }

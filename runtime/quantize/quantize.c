@@ -37,18 +37,19 @@ tort_status tort_quantize_open(tort_quantized *q, const TortOnnx__ModelProto *pr
     return status;
 }
 
-tort_status tort_quantize_judge(tort_quantized *q, const bool *bytes, const tort_range *ranges,
-                                const double *const *shift, int32_t max, tort_judgement *judgement, uint64_t *size) {
+tort_status tort_quantize_judge(tort_quantized *q, const tort_fold *fold, const bool *bytes, const tort_range *ranges,
+                                const double *const *shift, int32_t max, tort_judgement *judgement) {
     const tort_write_choice choice = {.rules = &q->rules,
                                       .bytes = bytes,
                                       .ranges = ranges,
                                       .shift = shift,
                                       .scheme = q->options->scheme,
-                                      .weights = &q->weights};
-    const int32_t count = max < q->held_count ? max : q->held_count;
+                                      .weights = &q->weights,
+                                      .more = q->behind,
+                                      .more_count = q->judge.smooth_count};
+    const int32_t count = max < fold->judge_count ? max : fold->judge_count;
     tort_status status = tort_quantize_open(q, tort_write_bytes(&choice, &q->scratch), false);
-    if (size) *size = q->trial.size;
-    if (!status) status = tort_trial_judge(&q->judge, &q->trial, q->held_out, count, judgement, &q->scratch, q->error);
+    if (!status) status = tort_trial_judge(&q->judge, &q->trial, fold->judges, count, judgement, &q->scratch, q->error);
     tort_trial_close(&q->trial);
     empty(q);
     return status;
@@ -145,19 +146,45 @@ static tort_status open_model(tort_quantized *q) {
     return keep_asked(q);
 }
 
-/* Every other sample makes ranges, the rest judge them; one alone does both. */
+/* What a Softmax or Sigmoid makes for an output says little where it is next to 0 or 1, and much at the few elements
+ * between: a choice by them is a game of chance. What it takes is judged in its place. */
+static void find_smooth(tort_quantized *q) {
+    for (int32_t i = 0; i < q->judge.output_count; i++) {
+        int32_t value = tort_net_find(&q->net, q->net.proto->graph->output[i]->name), node;
+        bool saturates = false;
+        while ((node = q->net.values[value].producer) >= 0 && !saturates) {
+            const uint32_t kinds = q->rules.rows[node] ? q->rules.rows[node]->kinds : 0;
+            saturates = kinds & TORT_RULE_FIXED;
+            if ((!saturates && !(kinds & TORT_RULE_SAME)) || !tort_net_is_live(&q->net, q->net.nodes[node].inputs[0]))
+                break;
+            value = q->net.nodes[node].inputs[0];
+        }
+        q->judge.smooth[i] = i;
+        if (!saturates || !tort_net_is_float(&q->net, value)) continue;
+        q->judge.smooth[i] = q->judge.output_count + q->judge.smooth_count;
+        q->behind[q->judge.smooth_count++] = value;
+    }
+}
+
+/* Two folds of every other sample; one sample alone makes ranges and judges them. */
 static void split_samples(tort_quantized *q) {
     const int32_t count = q->judge.samples->count;
-    q->made_of = tort_make(&q->maker, (size_t)count, sizeof *q->made_of);
-    q->held_out = tort_make(&q->maker, (size_t)count, sizeof *q->held_out);
-    for (int32_t i = 0; i < count; i++) {
-        if (i % 2 == 0) q->made_of[q->made_count++] = i;
-        if (i % 2 || count == 1) q->held_out[q->held_count++] = i;
+    q->fold_count = count > 1 ? 2 : 1;
+    for (int32_t f = 0; f < 2; f++) {
+        tort_fold *fold = &q->folds[f];
+        fold->made_of = tort_make(&q->maker, (size_t)count, sizeof *fold->made_of);
+        fold->judges = tort_make(&q->maker, (size_t)count, sizeof *fold->judges);
+        for (int32_t i = 0; i < count; i++) {
+            if (i % 2 == f) fold->made_of[fold->made_count++] = i;
+            if (i % 2 != f || count == 1) fold->judges[fold->judge_count++] = i;
+        }
     }
     q->report.samples = count;
-    q->report.held_out = count == 1 ? 0 : q->held_count;
+    q->report.held_out = count == 1 ? 0 : count;
     q->judge.input_count = tort_model_input_count(q->model);
     q->judge.output_count = tort_model_output_count(q->model);
+    q->judge.smooth = tort_make(&q->maker, (size_t)q->judge.output_count, sizeof *q->judge.smooth);
+    q->behind = tort_make(&q->maker, (size_t)q->judge.output_count, sizeof *q->behind);
     q->judge.inputs = tort_make(&q->maker, (size_t)q->judge.input_count, sizeof *q->judge.inputs);
     q->judge.truth = q->options->truth;
 }
@@ -193,19 +220,21 @@ static void list_units(tort_quantized *q) {
     }
 }
 
-/* The range of what each unit writes, and what of the unseen samples lies outside. */
+/* The range of what each unit writes, and what of the samples that did not make it lies outside. */
 static void note_ranges(tort_quantized *q) {
     for (int32_t i = 0; i < q->net.node_count; i++) {
         const int32_t value = q->net.nodes[i].outputs[0];
-        if (q->rules.unit[i] < 0 || value < 0 || !q->ranges.statistics[value]) continue;
+        if (q->rules.unit[i] < 0 || value < 0) continue;
         tort_quantized_unit *unit = &q->report.units[q->rules.unit[i]];
-        unit->low = q->chosen[value].low;
-        unit->high = q->chosen[value].high;
-        if (!q->unseen[value]) continue;
-        const tort_range cut = q->ranges.cuts[value]; /* beyond it nothing is lost */
-        unit->saturated =
-            tort_statistics_outside(q->unseen[value], unit->low <= cut.low ? -INFINITY : fminf(unit->low, 0),
-                                    unit->high >= cut.high ? INFINITY : fmaxf(unit->high, 0));
+        for (int32_t f = 0; f < q->fold_count; f++) {
+            const tort_range range = q->folds[f].chosen[value], cut = q->folds[f].ranges.cuts[value];
+            const tort_statistics *other = q->folds[q->fold_count - 1 - f].ranges.statistics[value];
+            if (!other) continue;
+            if (!f) unit->low = range.low, unit->high = range.high, unit->saturated = 0;
+            unit->saturated += tort_statistics_outside(other, range.low <= cut.low ? -INFINITY : fminf(range.low, 0),
+                                                       range.high >= cut.high ? INFINITY : fmaxf(range.high, 0)) /
+                               q->fold_count;
+        }
     }
 }
 
@@ -213,18 +242,20 @@ static void note_ranges(tort_quantized *q) {
 
 /* Ranges of all samples by the best rule, and the message. */
 static tort_status finish(tort_quantized *q, const bool *bytes) {
-    const size_t values = (size_t)q->net.value_count;
+    tort_ranges *whole = &q->folds[0].ranges;
     const int32_t count = q->judge.samples->count;
     int32_t *all = tort_make(&q->maker, (size_t)count, sizeof *all);
     const double *const *shift = NULL;
-    tort_range *ranges = tort_make(&q->maker, values, sizeof *ranges);
-    tort_status status = TORT_OK;
+    tort_range *ranges = tort_make(&q->maker, (size_t)q->net.value_count, sizeof *ranges);
     for (int32_t i = 0; i < count; i++) all[i] = i;
-    for (int32_t i = 0; i < q->net.value_count; i++)
-        if (q->unseen[i] && q->ranges.statistics[i]) tort_statistics_merge(q->ranges.statistics[i], q->unseen[i]);
-    memset(q->ranges.by_rule, 0, sizeof q->ranges.by_rule);
-    tort_ranges_choose(&q->ranges, q->rule, q->margin, bytes, ranges, &q->maker);
-    if (q->shift) status = tort_quantize_correct(q, bytes, ranges, all, count, &shift);
+    for (int32_t i = 0; i < q->net.value_count; i++) {
+        const tort_statistics *other = q->folds[1].ranges.statistics[i];
+        if (whole->statistics[i] && other) tort_statistics_merge(whole->statistics[i], other);
+    }
+    memset(whole->by_rule, 0, sizeof whole->by_rule);
+    tort_status status = q->fold_count > 1 ? tort_quantize_cut(q, whole) : TORT_OK;
+    tort_ranges_choose(whole, q->rule, q->margin, bytes, ranges, &q->maker);
+    if (!status && q->corrected) status = tort_quantize_correct(q, bytes, ranges, all, count, &shift);
     if (status) return status;
     const tort_write_choice choice = {.rules = &q->rules,
                                       .bytes = bytes,
@@ -241,6 +272,7 @@ static tort_status work(tort_quantized *q) {
     if (setjmp(q->out_of_memory)) return tort_out_of_memory(q->error, 0);
     split_samples(q);
     tort_status status = open_model(q);
+    if (!status) find_smooth(q);
     if (!status) status = tort_quantize_calibrate(q);
     if (status) return status;
     list_units(q);
@@ -252,7 +284,7 @@ static tort_status work(tort_quantized *q) {
                          q->report.float_count ? q->report.floats[0].why : "");
     status = tort_quantize_choose(q, bytes);
     if (status) return status;
-    if (q->judge.truth) q->report.float_accuracy = tort_judge_float(&q->judge, q->held_out, q->held_count);
+    if (q->judge.truth) q->report.float_accuracy = tort_judge_float(&q->judge);
     note_ranges(q);
     status = tort_quantize_keep(q, bytes);
     return status ? status : finish(q, bytes);

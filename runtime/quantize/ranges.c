@@ -5,6 +5,7 @@
 
 const char *const tort_range_names[TORT_RANGE_RULES] = {"minmax", "99.99 %", "99.999 %", "least squares"};
 
+enum { FEW = 4096 }; /* elements, which have not shown how far a value reaches */
 static const double MARGIN = 0.15, MAX_TIE = 8, LEAST_SCALE = 1e-30; /* of a scale: products of two are no subnormals */
 
 void tort_range_codes(tort_range range, bool symmetric, float *scale, int32_t *zero) {
@@ -54,7 +55,8 @@ static tort_range with_margin(const tort_ranges *ranges, int32_t value, tort_ran
     if (row && row->kinds & TORT_RULE_FIXED) return range;
     const tort_statistics *s = ranges->statistics[value];
     const float more = (float)(MARGIN * ((double)s->high - (double)s->low));
-    return (tort_range){s->low < 0 ? s->low - more : s->low, s->high > 0 ? s->high + more : s->high};
+    return (tort_range){fmaxf(s->low < 0 ? s->low - more : s->low, ranges->cuts[value].low),
+                        fminf(s->high > 0 ? s->high + more : s->high, ranges->cuts[value].high)};
 }
 
 /* ---- values of one scale ----------------------------------------------------------------------------------------- */
@@ -135,7 +137,8 @@ void tort_ranges_choose(tort_ranges *ranges, tort_range_rule rule, bool margin, 
     for (int32_t i = 0; i < net->value_count; i++) {
         if (!ranges->statistics[i]) continue;
         const int32_t first = first_of(with, i);
-        const tort_range r = margin && net->values[i].is_output ? with_margin(ranges, i, plain[i]) : plain[i];
+        const bool exceeds = net->values[i].is_output || ranges->statistics[i]->seen < FEW;
+        const tort_range r = margin && exceeds ? with_margin(ranges, i, plain[i]) : plain[i];
         shared[first].low = !has[first] || r.low < shared[first].low ? r.low : shared[first].low;
         shared[first].high = !has[first] || r.high > shared[first].high ? r.high : shared[first].high;
         has[first] = true;

@@ -19,7 +19,8 @@ typedef struct tort_ranges {
 } tort_ranges;
 
 /* Fills the range of each value that has statistics. Values that nodes in bytes must give one scale share the widest;
- * margin: outputs of the graph get 15 % more, as new inputs exceed what a few samples reached. */
+ * margin: outputs of the graph, and values of few elements, get 15 % more, as new inputs exceed what a few samples
+ * reached. */
 void tort_ranges_choose(tort_ranges *ranges, tort_range_rule rule, bool margin, const bool *bytes, tort_range *chosen,
                         tort_maker *maker);
 /* Keeps in float32 a Concat of values whose ranges differ more than 8 times, if an output is made of it: one scale for

@@ -25,13 +25,14 @@ static double power_of(double db) {
 
 static tort_status cost_of(search *s, int32_t first, int32_t count, double *cost) {
     tort_quantized *q = s->q;
+    const tort_fold *fold = &q->folds[0];
     tort_judgement judgement;
     for (int32_t i = 0; i < q->net.node_count; i++) {
         const int32_t unit = q->rules.unit[i];
         s->trial[i] = unit >= first && unit < first + count;
     }
     tort_status status = tort_quantize_tell(q, "sensitivity", s->done++, q->rules.unit_count);
-    if (!status) status = tort_quantize_judge(q, s->trial, q->chosen, q->shift, MAX_JUDGING, &judgement, NULL);
+    if (!status) status = tort_quantize_judge(q, fold, s->trial, fold->chosen, fold->shift, MAX_JUDGING, &judgement);
     *cost = status ? 0 : power_of(judgement.db);
     return status;
 }
@@ -91,7 +92,16 @@ static tort_status try_prefix(search *s, int32_t count, bool *bytes, tort_judgem
         size += more;
         set_unit(q, bytes, s->order[k], false);
     }
-    return tort_quantize_judge(q, bytes, q->chosen, q->shift, q->held_count, judgement, NULL);
+    *judgement = (tort_judgement){0};
+    for (int32_t f = 0; f < q->fold_count; f++) {
+        tort_judgement one;
+        const tort_fold *fold = &q->folds[f];
+        const tort_status status = tort_quantize_judge(q, fold, bytes, fold->chosen, fold->shift, INT32_MAX, &one);
+        if (status) return status;
+        judgement->db += one.db / q->fold_count;
+        judgement->agreement += one.agreement / q->fold_count;
+    }
+    return TORT_OK;
 }
 
 /* Tries 1, 2, 3, 5, 8, 12, 18 ... units until what was asked for holds; else the best of all tries stays. */
@@ -99,7 +109,7 @@ static tort_status keep_units(search *s, bool *bytes) {
     tort_quantized *q = s->q;
     bool *trial = tort_make(&q->maker, (size_t)q->net.node_count, sizeof *trial);
     const int32_t units = q->rules.unit_count;
-    tort_judgement best = {q->report.db, q->report.agreement};
+    tort_judgement best = {.db = q->report.db, .agreement = q->report.agreement};
     for (int32_t count = 1; units && !q->report.met; count += count < 3 ? 1 : count / 2 + count % 2) {
         tort_judgement judgement;
         const int32_t n = count < units ? count : units;
@@ -136,7 +146,7 @@ tort_status tort_quantize_keep(tort_quantized *q, bool *bytes) {
                 .costs = tort_make(&q->maker, (size_t)units, sizeof *s.costs),
                 .order = tort_make(&q->maker, (size_t)units, sizeof *s.order),
                 .small = SMALL * power_of(q->report.db_all)};
-    const tort_judgement all = {q->report.db_all, q->report.agreement_all};
+    const tort_judgement all = {.db = q->report.db_all, .agreement = q->report.agreement_all};
     tort_status status = TORT_OK;
     q->report.met = meets(q, &all);
     if (!q->options->sensitivity && (!asked || q->report.met)) return TORT_OK;

@@ -6,6 +6,15 @@
 #include "runtime/quantize/trial.h"
 #include "runtime/quantize/write.h"
 
+/* Ranges of some samples, and those that judge them. */
+typedef struct tort_fold {
+    int32_t *made_of, *judges;
+    int32_t made_count, judge_count;
+    tort_ranges ranges;         /* of made_of */
+    tort_range *chosen;         /* by value: by the best rule */
+    const double *const *shift; /* by node: by the best rule; NULL: biases are not corrected */
+} tort_fold;
+
 struct tort_quantized {
     tort_env env;
     tort_maker maker;      /* of what lives until the end */
@@ -19,16 +28,14 @@ struct tort_quantized {
     tort_net net;
     tort_rules rules;
     tort_judge judge;
-    tort_trial trial;            /* the one that is open */
-    int32_t *made_of, *held_out; /* samples that ranges are made of, and those that judge them */
-    int32_t made_count, held_count;
-    tort_ranges ranges;       /* of made_of; at the end of all samples */
-    tort_statistics **unseen; /* by value: of held_out */
+    int32_t *behind;    /* judge.smooth_count values behind the outputs, as smooth numbers them from output_count on */
+    tort_trial trial;   /* the one that is open */
+    tort_fold folds[2]; /* each half of the samples makes ranges, which the other one judges */
+    int32_t fold_count; /* 1 for a single sample, which does both */
     tort_weight_cache weights;
     tort_range_rule rule; /* the best */
     bool margin;
-    const double *const *shift; /* by node; NULL: biases are not corrected */
-    tort_range *chosen;         /* by value: by the best rule */
+    bool corrected; /* biases */
     int64_t opset;
     TortOnnx__ModelProto *proto; /* the result */
     tort_quantized_report report;
@@ -36,12 +43,12 @@ struct tort_quantized {
 
 /* Tells the application what is being done. TORT_E_CANCELLED: it has had enough. */
 tort_status tort_quantize_tell(tort_quantized *q, const char *phase, int32_t done, int32_t of);
-tort_status tort_quantize_cut(tort_quantized *q); /* cuts.c: fills q->ranges.cuts */
+tort_status tort_quantize_cut(tort_quantized *q, tort_ranges *ranges); /* cuts.c: fills ranges->cuts */
 /* Opens q->trial for a message in q->scratch, which is emptied. */
 tort_status tort_quantize_open(tort_quantized *q, const TortOnnx__ModelProto *proto, bool unfolded);
-/* Judges nodes in bytes on held-out samples, max of them. */
-tort_status tort_quantize_judge(tort_quantized *q, const bool *bytes, const tort_range *ranges,
-                                const double *const *shift, int32_t max, tort_judgement *judgement, uint64_t *size);
+/* Judges nodes in bytes, with these ranges, by the judges of a fold, max of them. */
+tort_status tort_quantize_judge(tort_quantized *q, const tort_fold *fold, const bool *bytes, const tort_range *ranges,
+                                const double *const *shift, int32_t max, tort_judgement *judgement);
 
 tort_status tort_quantize_calibrate(tort_quantized *q); /* calibrate.c: statistics, and wanted outputs */
 tort_status tort_quantize_choose(tort_quantized *q, const bool *bytes); /* choose.c: rule, margin, shift */

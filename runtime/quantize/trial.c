@@ -83,12 +83,14 @@ static void add_powers(powers *p, const tort_tensor *want, const tort_tensor *go
     }
 }
 
-static double decibels(const powers *p, int32_t count) {
+/* The mean over the outputs. which: the powers of each; NULL: its own. */
+static double decibels(const powers *p, const int32_t *which, int32_t count) {
     const double limit = 120;
     double sum = 0;
     for (int32_t i = 0; i < count; i++) {
-        if (isnan(p[i].error)) return -limit;
-        const double db = p[i].error > 0 ? 10 * log10(p[i].signal / p[i].error) : limit;
+        const powers *of = &p[which ? which[i] : i];
+        if (isnan(of->error)) return -limit;
+        const double db = of->error > 0 ? 10 * log10(of->signal / of->error) : limit;
         sum += fmax(fmin(db, limit), -limit);
     }
     return count ? sum / count : limit;
@@ -100,7 +102,7 @@ static bool is_number(const tort_tensor *tensor) {
 
 tort_status tort_trial_judge(const tort_judge *judge, tort_trial *trial, const int32_t *samples, int32_t count,
                              tort_judgement *judgement, tort_maker *maker, tort_error *error) {
-    const size_t outputs = (size_t)judge->output_count;
+    const size_t outputs = (size_t)(judge->output_count + judge->smooth_count);
     tort_tensor *got = tort_make(maker, outputs, sizeof *got);
     powers *sums = tort_make(maker, outputs, sizeof *sums);
     int64_t rows = 0, equal = 0;
@@ -122,16 +124,19 @@ tort_status tort_trial_judge(const tort_judge *judge, tort_trial *trial, const i
                          (labelled ? judge->truth[samples[s]] : decision_of(&want[k], r, length));
         }
     }
-    *judgement = (tort_judgement){decibels(sums, judge->output_count), rows ? (double)equal / (double)rows : 1};
+    *judgement = (tort_judgement){.db = decibels(sums, NULL, judge->output_count),
+                                  .score = decibels(sums, judge->smooth, judge->output_count),
+                                  .agreement = rows ? (double)equal / (double)rows : 1};
     return TORT_OK;
 }
 
-double tort_judge_float(const tort_judge *judge, const int32_t *samples, int32_t count) {
+double tort_judge_float(const tort_judge *judge) {
+    const int32_t count = judge->samples->count;
     int32_t right = 0;
     for (int32_t s = 0; s < count; s++) {
-        const tort_tensor *want = &judge->wanted[samples[s]].outputs[0];
+        const tort_tensor *want = &judge->wanted[s].outputs[0];
         const int64_t length = want->rank ? want->dims[want->rank - 1] : 1;
-        right += length > 0 && decision_of(want, 0, length) == judge->truth[samples[s]];
+        right += length > 0 && decision_of(want, 0, length) == judge->truth[s];
     }
-    return count ? (double)right / count : 0;
+    return (double)right / count;
 }

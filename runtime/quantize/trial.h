@@ -32,10 +32,13 @@ typedef struct tort_judge {
     const tort_wanted *wanted; /* by sample */
     const int64_t *truth;      /* by sample; NULL: none */
     int32_t input_count, output_count;
-    tort_tensor *inputs; /* room for a sample's */
+    int32_t *smooth;      /* by output: the output, or value behind them, that is judged in its place for a choice */
+    int32_t smooth_count; /* values behind the outputs */
+    tort_tensor *inputs;  /* room for a sample's */
 } tort_judge;
 
 typedef struct tort_judgement {
+    double score;     /* the same as db, but of smooth values: what a Softmax takes, in place of what it makes */
     double db;        /* mean over the outputs of 10 log10(power of the signal / power of the error); 120 at most */
     double agreement; /* share of equal decisions: rows of the first output with the same largest element */
 } tort_judgement;
@@ -47,6 +50,6 @@ tort_status tort_trial_run(const tort_judge *judge, tort_trial *trial, int32_t s
 tort_status tort_trial_judge(const tort_judge *judge, tort_trial *trial, const int32_t *samples, int32_t count,
                              tort_judgement *judgement, tort_maker *maker, tort_error *error);
 /* Decisions of the float32 model that are true. */
-double tort_judge_float(const tort_judge *judge, const int32_t *samples, int32_t count);
+double tort_judge_float(const tort_judge *judge);
 
 #endif

