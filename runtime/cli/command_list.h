@@ -14,6 +14,7 @@ COMMAND(EXTRACT, extract, "MODEL", "Writes a part of a model, with its inputs, a
 COMMAND(REDUCE, reduce, "MODEL", "Writes the smallest part that two chains compute differently.")
 COMMAND(BENCH, bench, "MODEL", "Measures the latency of a model; Ctrl-C ends it early.")
 COMMAND(QUANTIZE, quantize, "MODEL", "Writes a model in 8 bits, and tells what each node costs.")
+COMMAND(CONVERT, convert, "MODEL", "Writes a model in 16-bit floats or float32; nodes that would lose stay.")
 COMMAND(COMPILE, compile, "MODEL", "Writes a model as C99 files for firmware, which need no library.")
 COMMAND(VALIDATE, validate, "MODEL", "Runs a compiled model on a board, and compares it with the one here.")
 COMMAND(VERSION, version, "", "Describes this build: commit, compiler, instruction sets, opsets.")

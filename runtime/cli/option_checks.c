@@ -36,6 +36,7 @@ static const struct {
     {OPTION_MISSING, OPTION_JSON, "is for the table: the JSON has every operator"},
     {OPTION_MISSING, OPTION_FUSIONS, "are two tables: take one of them"},
     {OPTION_EP, OPTION_FUSIONS, "would change nothing: fusions are the same for all"},
+    {OPTION_DATA, OPTION_RANDOM, "both say what the model is run on: take one of them"},
     {OPTION_LOCK, OPTION_CHECK, "would write what is compared with: take one of them"},
     {OPTION_OPEN, OPTION_PLAN, "changes nothing: the saved plan has settled its inputs when it was made"},
     {OPTION_EXPECT, OPTION_PLAN, "looks at nodes, which a saved plan has folded and fused"},
@@ -97,7 +98,9 @@ static tort_status check_chains(const cli_command *command, const cli_options *o
         return tort_fail(error, TORT_E_USAGE, "tell where the part goes: -o FILE.onnx");
     if (command->bit == CLI_CMD_QUANTIZE && !options->data)
         return tort_fail(error, TORT_E_USAGE, "tell what the model will see: --data FOLDER");
-    if (command->bit == CLI_CMD_QUANTIZE && !options->output)
+    if (command->bit == CLI_CMD_CONVERT && !options->type)
+        return tort_fail(error, TORT_E_USAGE, "tell what floats become: --to float16, bfloat16 or float32");
+    if (command->bit & (CLI_CMD_QUANTIZE | CLI_CMD_CONVERT) && !options->output)
         return tort_fail(error, TORT_E_USAGE, "tell where the model goes: -o FILE.onnx");
     if (command->bit == CLI_CMD_EXTRACT && !options->to.count)
         return tort_fail(error, TORT_E_USAGE, "tell what the part makes: --to VALUE");

@@ -7,7 +7,7 @@
  * begins a group of the help. There is no include guard: option_table.h makes the numbers, option_table.c the table. */
 
 HEADING(NODES, "Where nodes run")
-OPTION(EP, "ep", "CHAIN", PLACING | CLI_CMD_PROVIDERS | CLI_CMD_OPS | CLI_CMD_QUANTIZE, TEXTS(chains),
+OPTION(EP, "ep", "CHAIN", PLACING | CLI_CMD_PROVIDERS | CLI_CMD_OPS | SAMPLING, TEXTS(chains),
        "providers in order, with options: cuda:device=1,cpu (default cpu)")
 OPTION(TARGET, "target", "DEVICE", CLI_CMD_PLAN, TEXT(target), "plan for a device that this machine lacks: cuda:sm_87")
 OPTION(REQUIRE, "require", "EP,...", PLACING | CLI_CMD_PROVIDERS, TEXT(require), "providers that must open")
@@ -26,13 +26,13 @@ OPTION(STEP_BY_STEP, "step-by-step", NULL, RUNNING, FLAG(step_by_step),
 HEADING(INPUTS, "Inputs")
 OPTION(INPUT, "input", "[NAME=]FILE", FEEDING, TEXTS(inputs),
        ".npy .npz .pb .raw .png .jpg, a folder, '-': .npy on stdin (repeatable)")
-OPTION(SHAPE, "shape", "NAME=2x3x224", PLANNING | CLI_CMD_INSPECT | FIRMWARE | CLI_CMD_QUANTIZE,
+OPTION(SHAPE, "shape", "NAME=2x3x224", PLANNING | CLI_CMD_INSPECT | FIRMWARE | SAMPLING,
        VALUE(cli_read_shapes, cli_shapes, fixed),
        "the shape of an input, or the size of a dimension: batch=1 (repeatable)")
 OPTION(MAX, "max", "NAME=512", CLI_CMD_RUN | CLI_CMD_PLAN | CLI_CMD_BENCH, VALUE(cli_read_shapes, cli_shapes, max),
        "upper bound of a size or shape: memory is allocated once (repeatable)")
 OPTION(OPEN, "open", "NAME", CLI_CMD_PLAN, TEXTS(open), "keep an input that has a default ('*': all) open (repeatable)")
-OPTION(RANDOM, "random", "SEED|NAME=A..B", FEEDING, WHOLE(cli_read_random),
+OPTION(RANDOM, "random", "SEED|NAME=A..B", FEEDING | CLI_CMD_CONVERT, WHOLE(cli_read_random),
        "fill inputs without --input: floats 0..1, indices in range (repeatable)")
 OPTION(RESIZE, "resize", "WxH|N", PICTURES, VALUE(cli_read_extent, cli_extent, image.resize),
        "picture: resize; N: length of the shorter side")
@@ -44,15 +44,15 @@ OPTION(STD, "std", "R,G,B", PICTURES, VALUE(cli_read_channels, cli_channels, ima
 OPTION(LAYOUT, "layout", "nchw|nhwc", PICTURES, WORD(image.layout),
        "picture: layout of the tensor (default: by its shape)")
 OPTION(BGR, "bgr", NULL, PICTURES, FLAG(image.bgr), "picture: channels in the order blue, green, red")
-OPTION(DATA, "data", "FOLDER", CLI_CMD_QUANTIZE, TEXT(data),
+OPTION(DATA, "data", "FOLDER", SAMPLING, TEXT(data),
        "samples of what the model will see: files as of --input, folders, stacks")
 OPTION(TRUTH, "truth", "FILE", CLI_CMD_QUANTIZE, TEXT(truth),
        "the right class of each sample, a number a line; else float32 is right")
 HEADING(QUANTIZING, "What is in 8 bits")
 OPTION(SCHEME, "scheme", "ort|firmware|tensorrt", CLI_CMD_QUANTIZE, WORD(scheme),
        "whose rules: zero points and biases (ort), or symmetric (tensorrt)")
-OPTION(KEEP, "keep", "NODE", CLI_CMD_QUANTIZE, TEXTS(keep), "a node that stays float32 (repeatable)")
-OPTION(KEEP_OP, "keep-op", "OP", CLI_CMD_QUANTIZE, TEXTS(keep_ops), "the same for an operator (repeatable)")
+OPTION(KEEP, "keep", "NODE", SAMPLING, TEXTS(keep), "a node that stays float32 (repeatable)")
+OPTION(KEEP_OP, "keep-op", "OP", SAMPLING, TEXTS(keep_ops), "the same for an operator (repeatable)")
 OPTION(MAX_ERROR, "max-error", "DB", CLI_CMD_QUANTIZE, NUMBER(max_error, 0),
        "keep the most sensitive units float32 until outputs reach DB decibels")
 OPTION(MIN_AGREEMENT, "min-agreement", "SHARE", CLI_CMD_QUANTIZE, NUMBER(min_agreement, 0),
@@ -60,6 +60,13 @@ OPTION(MIN_AGREEMENT, "min-agreement", "SHARE", CLI_CMD_QUANTIZE, NUMBER(min_agr
 OPTION(MAX_BYTES, "max-bytes", "BYTES", CLI_CMD_QUANTIZE, VALUE(cli_read_bytes, uint64_t, max_bytes),
        "keep no unit float32 with which the model would be larger")
 OPTION(QUICK, "quick", NULL, CLI_CMD_QUANTIZE, FLAG(quick), "do not measure what each unit costs")
+HEADING(CONVERTING, "What is converted")
+OPTION(TYPE, "to", "TYPE", CLI_CMD_CONVERT, VALUE(cli_read_float_type, int32_t, type),
+       "what floats become: float16, bfloat16 or float32")
+OPTION(PORTS, "io", "keep|convert", CLI_CMD_CONVERT, WORD(ports),
+       "inputs and outputs keep their type (default), or change it, too")
+OPTION(MIN_DB, "min-db", "DB", CLI_CMD_CONVERT, NUMBER(min_db, 0),
+       "decibels of each output (default 40): sensitive nodes stay; 0: none do")
 HEADING(MEASURING, "Measuring")
 OPTION(SECONDS, "seconds", "S", CLI_CMD_BENCH, NUMBER(seconds, 1e-9), "how long to measure (default 3)")
 OPTION(REPEAT, "repeat", "N", CLI_CMD_BENCH, INT32(repeat, 1), "runs to measure of each context, instead of --seconds")
@@ -86,7 +93,7 @@ OPTION(SHAPES_ONLY, "shapes-only", NULL, CLI_CMD_TEST, FLAG(shapes_only),
        "compare only types and shapes: for operators that draw random values")
 HEADING(OUTPUTS, "Outputs")
 OPTION(SAVE, "save", "DIR", CLI_CMD_RUN, TEXT(save), "write output_0.npy, output_1.npy ...")
-OPTION(OUTPUT, "output", "PATH", CLI_CMD_PLAN | CLI_CMD_COMPILE | CLI_CMD_QUANTIZE | PIECES, TEXT(output),
+OPTION(OUTPUT, "output", "PATH", CLI_CMD_PLAN | CLI_CMD_COMPILE | SAMPLING | PIECES, TEXT(output),
        "where what is made goes: a plan, a folder of C files, a model; also -o")
 OPTION(LOCK, "lock", "FILE", CLI_CMD_PLAN, TEXT(lock), "write where every node runs, to keep under version control")
 OPTION(CHECK, "check", "FILE", CLI_CMD_PLAN, TEXT(check),
@@ -129,7 +136,7 @@ OPTION(TOP, "top", "K", CLI_CMD_RUN, INT32(top, 1), "show the K largest elements
 OPTION(LABELS, "labels", "FILE", CLI_CMD_RUN, TEXT(labels), "names of classes for --top, one per line")
 OPTION(ONLY, "only", "WHICH", CLI_CMD_PLAN, TEXTS(only),
        "show only: an operator, #12, part of a name, fallback, unplaced or copies")
-OPTION(FULL, "full", NULL, CLI_CMD_PLAN | CLI_CMD_QUANTIZE, FLAG(full),
+OPTION(FULL, "full", NULL, CLI_CMD_PLAN | SAMPLING, FLAG(full),
        "full names and reasons, also those of kernels made for other nodes")
 OPTION(FROM, "from", "VALUE", CLI_CMD_EXTRACT, TEXTS(from),
        "a value that the part begins with (repeatable; default: inputs)")

@@ -38,6 +38,12 @@ tort_status cli_read_word(const cli_option_row *row, const char *text, void *out
                      tort_did_you_mean(text, words, count, hint, sizeof hint));
 }
 
+/* The words of `convert --to`, which would be too wide for the help. */
+tort_status cli_read_float_type(const cli_option_row *row, const char *text, void *out, tort_error *error) {
+    const cli_option_row words = {.name = row->name, .value = "float16|bfloat16|float32"};
+    return cli_read_word(&words, text, out, error);
+}
+
 /* Sets the bit of the row's word that the text is: 1 for the first, 2 for the second. */
 tort_status cli_read_words(const cli_option_row *row, const char *text, void *out, tort_error *error) {
     int32_t word = 0;

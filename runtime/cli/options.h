@@ -15,10 +15,12 @@ enum {
 #include "runtime/cli/command_list.h"
 };
 
-/* Words of --format, --io and --layout, as cli_read_word numbers them; 0: not given. */
+/* Words of --format, --io, --to and --layout, as cli_read_word numbers them; 0: not given. */
 enum { CLI_NPY = 1, CLI_PB };
 enum { CLI_INTEGER = 1, CLI_FLOAT };
 enum { CLI_C = 1, CLI_BIN };
+enum { CLI_FLOAT16 = 1, CLI_BFLOAT16, CLI_FLOAT32 };
+enum { CLI_KEEP = 1, CLI_CONVERT };
 enum { CLI_FINITE = 1, CLI_FP16 = 2 }; /* bits, as cli_read_words sets them */
 enum { CLI_LAYOUT_AUTO, CLI_NCHW, CLI_NHWC };
 
@@ -109,12 +111,15 @@ typedef struct cli_options {
     int32_t io; /* CLI_INTEGER, CLI_FLOAT; 0: not given, which means CLI_FLOAT */
     int32_t top;
     const char *labels;
-    const char *data, *truth; /* of quantize */
+    const char *data, *truth; /* of quantize; data: of convert, too */
     int32_t scheme;           /* tort_scheme + 1; 0: not given */
     cli_texts keep, keep_ops;
     double max_error, min_agreement; /* 0: not given */
     uint64_t max_bytes;
     bool quick;
+    int32_t type;  /* of convert: CLI_FLOAT16 ...; 0: not given */
+    int32_t ports; /* CLI_KEEP, CLI_CONVERT; 0: not given, which means CLI_KEEP */
+    double min_db;
     double seconds; /* 0: not given */
     int32_t repeat, warmup;
     int32_t contexts;          /* 0: not given, which means 1 */
