@@ -154,6 +154,7 @@ static bool narrow(const tort_fuser *f, int32_t value, tort_type type, int32_t s
     info->elements = NULL;
     info->element_count = 0;
     info->data = NULL;
+    info->constant = info->uniform = false;
     return true;
 }
 
@@ -402,13 +403,16 @@ static bool fill(tort_fuser *f, int32_t index, tort_node *node, region *r) {
     return byte && tort_lowered_settle(f->lowered, inputs[FILLING], -1, byte, 1);
 }
 
-/* Moves the QuantizeLinear before the nodes that choose elements; *index becomes its place. */
+/* Moves the QuantizeLinear before the nodes that choose elements; *index becomes its place. Not before one that chooses
+ * of a constant, as a Gather of embeddings does: each run would quantize all of it. */
 static tort_status lift(tort_fuser *f, int32_t *index, int32_t provider, region *r) {
     for (bool swapped;;) {
         const tort_node *node = node_at(f, *index);
         const int32_t maker = sole_maker(f, node->inputs[0]), values = f->lowered->graph.value_count;
         const int32_t constants = f->session->constant_count;
-        if (maker < 0 || !fits(f, maker, provider, TORT_OP_CHOOSES | TORT_OP_FILLS)) return TORT_OK;
+        if (maker < 0 || !fits(f, maker, provider, TORT_OP_CHOOSES | TORT_OP_FILLS) ||
+            tort_is_constant(f->lowered, node_at(f, maker)->inputs[0]))
+            return TORT_OK;
         tort_node chosen = *node_at(f, maker);
         if (chosen.op->flags & TORT_OP_FILLS && !fill(f, *index, &chosen, r)) return TORT_OK;
         const tort_status status =
