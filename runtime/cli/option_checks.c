@@ -19,6 +19,8 @@ static const struct {
     {OPTION_ALLOW, OPTION_STRICT, "excuses operators from --strict: add --strict"},
     {OPTION_TRACE, OPTION_PROFILE, "is that of the runs which --profile observes: add --profile"},
     {OPTION_PROFILE_HTML, OPTION_PROFILE, "shows the time that --profile measures: add --profile"},
+    {OPTION_TRUTH, OPTION_DATA, "labels samples: add --data FOLDER"},
+    {OPTION_BLOCK, OPTION_WEIGHT_TYPE, "is that of matrices alone: add --weight-type int4"},
     {OPTION_MISSING, OPTION_EP, "lists what providers lack: say which, as in --ep cuda"},
 };
 
@@ -50,6 +52,18 @@ static const struct {
     {OPTION_OPS, OPTION_NODES_TOO, "are two lists: take one of them"},
     {OPTION_OPS, OPTION_SHAPE, "would change nothing: it lists names alone"},
     {OPTION_OPS, OPTION_WIDTH, "would change nothing: it lists names alone"},
+    {OPTION_WEIGHT_TYPE, OPTION_DYNAMIC, "are two ways: take one of them"},
+    {OPTION_WEIGHT_TYPE, OPTION_SCHEME, "has no effect: values stay float32"},
+    {OPTION_WEIGHT_TYPE, OPTION_MAX_ERROR, "would keep nothing: --keep NODE names what stays float32"},
+    {OPTION_WEIGHT_TYPE, OPTION_MIN_AGREEMENT, "would keep nothing: --keep NODE names what stays float32"},
+    {OPTION_WEIGHT_TYPE, OPTION_MAX_BYTES, "would keep nothing: --keep NODE names what stays float32"},
+    {OPTION_WEIGHT_TYPE, OPTION_QUICK, "has no effect: units are not measured one by one"},
+    {OPTION_DYNAMIC, OPTION_DATA, "has no use for it: each run finds the ranges of its values"},
+    {OPTION_DYNAMIC, OPTION_SCHEME, "has no effect: there is one way to write it"},
+    {OPTION_DYNAMIC, OPTION_MAX_ERROR, "measures no error: --keep NODE names what stays float32"},
+    {OPTION_DYNAMIC, OPTION_MIN_AGREEMENT, "measures no error: --keep NODE names what stays float32"},
+    {OPTION_DYNAMIC, OPTION_MAX_BYTES, "would keep nothing: --keep NODE names what stays float32"},
+    {OPTION_DYNAMIC, OPTION_QUICK, "has no effect: units are not measured one by one"},
     {OPTION_WIDTH, OPTION_JSON, "is for tables: JSON has no width"},
     {OPTION_OUTPUT, OPTION_TARGET, "would save weights that no device has packed: make it on that device"},
 };
@@ -96,7 +110,9 @@ static tort_status check_chains(const cli_command *command, const cli_options *o
     if (command->bit == CLI_CMD_COMPARE && options->operand_count > 1 && options->chains.count <= 2) return TORT_OK;
     if ((command->bit == CLI_CMD_EXTRACT || command->bit == CLI_CMD_REDUCE) && !options->output)
         return tort_fail(error, TORT_E_USAGE, "tell where the part goes: -o FILE.onnx");
-    if (command->bit == CLI_CMD_QUANTIZE && !options->data)
+    if (options->block & (options->block - 1))
+        return tort_fail(error, TORT_E_USAGE, "--block %d: a power of two is needed, as in --block 32", options->block);
+    if (command->bit == CLI_CMD_QUANTIZE && !options->data && !options->weight_type && !options->dynamic)
         return tort_fail(error, TORT_E_USAGE, "tell what the model will see: --data FOLDER");
     if (command->bit == CLI_CMD_CONVERT && !options->type)
         return tort_fail(error, TORT_E_USAGE, "tell what floats become: --to float16, bfloat16 or float32");

@@ -51,6 +51,11 @@ OPTION(TRUTH, "truth", "FILE", CLI_CMD_QUANTIZE, TEXT(truth),
 HEADING(QUANTIZING, "What is in 8 bits")
 OPTION(SCHEME, "scheme", "ort|firmware|tensorrt", CLI_CMD_QUANTIZE, WORD(scheme),
        "whose rules: zero points and biases (ort), or symmetric (tensorrt)")
+OPTION(WEIGHT_TYPE, "weight-type", "int4|int8", CLI_CMD_QUANTIZE, WORD(weight_type),
+       "matrices alone, values in float32: by GPTQ with --data, else rounded")
+OPTION(BLOCK, "block", "N", CLI_CMD_QUANTIZE, INT32(block, 16), "their rows that share a scale (default 32)")
+OPTION(DYNAMIC, "dynamic", NULL, CLI_CMD_QUANTIZE, FLAG(dynamic),
+       "matrices in 8 bits, and their operands too, whose range each run finds")
 OPTION(KEEP, "keep", "NODE", SAMPLING, TEXTS(keep), "a node that stays float32 (repeatable)")
 OPTION(KEEP_OP, "keep-op", "OP", SAMPLING, TEXTS(keep_ops), "the same for an operator (repeatable)")
 OPTION(MAX_ERROR, "max-error", "DB", CLI_CMD_QUANTIZE, NUMBER(max_error, 0),

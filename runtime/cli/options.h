@@ -15,12 +15,13 @@ enum {
 #include "runtime/cli/command_list.h"
 };
 
-/* Words of --format, --io, --to and --layout, as cli_read_word numbers them; 0: not given. */
+/* Words of --format, --io, --weights, --weight-type, --to and --layout, as cli_read_word numbers them; 0: not given. */
 enum { CLI_NPY = 1, CLI_PB };
 enum { CLI_INTEGER = 1, CLI_FLOAT };
 enum { CLI_C = 1, CLI_BIN };
 enum { CLI_FLOAT16 = 1, CLI_BFLOAT16, CLI_FLOAT32 };
 enum { CLI_KEEP = 1, CLI_CONVERT };
+enum { CLI_INT4 = 1, CLI_INT8 };
 enum { CLI_FINITE = 1, CLI_FP16 = 2 }; /* bits, as cli_read_words sets them */
 enum { CLI_LAYOUT_AUTO, CLI_NCHW, CLI_NHWC };
 
@@ -120,6 +121,8 @@ typedef struct cli_options {
     int32_t type;  /* of convert: CLI_FLOAT16 ...; 0: not given */
     int32_t ports; /* CLI_KEEP, CLI_CONVERT; 0: not given, which means CLI_KEEP */
     double min_db;
+    int32_t weight_type, block; /* CLI_INT4, CLI_INT8; 0: not given */
+    bool dynamic;
     double seconds; /* 0: not given */
     int32_t repeat, warmup;
     int32_t contexts;          /* 0: not given, which means 1 */

@@ -68,7 +68,7 @@ static tort_status work(job *j, tort_error *error) {
     if (!status) status = cli_open_model(o, o->operands[0], &j->model, error);
     if (!status) status = cli_check_names(o, j->model, error);
     if (!status) status = tort_new_file_check(o->output, error);
-    if (!status) status = cli_samples_open(o, j->model, &j->samples, error);
+    if (!status && o->data) status = cli_samples_open(o, j->model, &j->samples, error);
     if (!status) status = read_truth(j, error);
     if (status) return status;
     const tort_samples samples = {j->samples.count, cli_samples_read, &j->samples};
@@ -84,11 +84,17 @@ static tort_status work(job *j, tort_error *error) {
         .truth = j->truth,
         .max_bytes = o->max_bytes,
         .sensitivity = !o->quick,
+        .weight_bits = o->weight_type == CLI_INT4   ? 4
+                       : o->weight_type == CLI_INT8 ? 8
+                                                    : 0,
+        .block = o->block ? o->block : 32,
+        .dynamic = o->dynamic,
         .progress = tell,
     };
-    if (samples.count < 16)
-        cli_print(stderr, "%d sample%s: 16 or more make better ranges\n", samples.count, samples.count == 1 ? "" : "s");
-    status = tort_quantize(j->model, &samples, &options, &j->quantized, error);
+    if (o->data && samples.count < 16)
+        cli_print(stderr, "%d sample%s: 16 or more make a better model\n", samples.count,
+                  samples.count == 1 ? "" : "s");
+    status = tort_quantize(j->model, o->data ? &samples : NULL, &options, &j->quantized, error);
     cli_progress_end();
     return status ? status : write_model(j, error);
 }
@@ -125,8 +131,8 @@ static void print_units(const tort_quantized_report *r, bool full, int width) {
         cli_cell(table, CLI_BOLD, "%s", u->name);
         cli_cell(table, CLI_PLAIN, "%s", u->nodes);
         cli_cell_if(table, u->weights, CLI_PLAIN, "%s", cli_count_text((double)u->weights, text, sizeof text));
-        cli_cell(table, u->bits == 8 ? CLI_PLAIN : CLI_BOLD, "%s", u->bits == 8 ? "8" : "f32");
-        cli_cell(table, CLI_PLAIN, "%.4g .. %.4g", (double)u->low, (double)u->high);
+        cli_cell(table, u->bits < 32 ? CLI_PLAIN : CLI_BOLD, "%s", u->bits == 4 ? "4" : u->bits == 8 ? "8" : "f32");
+        cli_cell_if(table, !isnan(u->low), CLI_PLAIN, "%.4g .. %.4g", (double)u->low, (double)u->high);
         cli_cell_if(table, u->saturated > 0, CLI_PLAIN, "%.3f %%", 100 * u->saturated);
         cli_cell_if(table, !isnan(u->alone), CLI_PLAIN, "%s%.1f dB", u->grouped ? "~" : "", u->alone);
         cli_cell(table, CLI_DIM, "%s", u->why);
@@ -134,7 +140,8 @@ static void print_units(const tort_quantized_report *r, bool full, int width) {
     }
     cli_table_print(table, stdout, width);
     if (!full && r->unit_count > SHOWN)
-        cli_print(stdout, "%d more units cost less; --full lists them\n", r->unit_count - SHOWN);
+        cli_print(stdout, "%d more units%s; --full lists them\n", r->unit_count - SHOWN,
+                  isnan(r->units[0].alone) ? "" : " cost less");
     free(list);
 }
 
@@ -161,12 +168,29 @@ static void print_floats(const tort_quantized_report *r) {
     cli_table_print(table, stdout, cli_width(stdout, 0));
 }
 
-static void print_report(const job *j) {
+/* What is told in place of ranges, if weights alone are quantized, or values in each run. */
+static void print_matrices(const job *j) {
     const tort_quantized_report *r = tort_quantized_report_of(j->quantized);
-    const int width = cli_width(stdout, j->options->width);
-    char rule[120], from[40], to[40];
-    print_units(r, j->options->full, width);
-    print_floats(r);
+    const cli_options *o = j->options;
+    int64_t weights = 0;
+    char text[40];
+    for (int32_t i = 0; i < r->unit_count; i++) weights += r->units[i].weights;
+    cli_print(stdout, "%d matrices of %s weights in %d bits%s\n", r->unit_count,
+              cli_count_text((double)weights, text, sizeof text), r->units[0].bits,
+              o->dynamic ? ", a scale a column"
+              : o->data  ? ", by GPTQ"
+                         : ", rounded to the nearest: --data FOLDER makes them better");
+    if (isnan(r->db))
+        cli_print(stdout, "the error is not measured%s\n", o->dynamic ? "" : " without --data");
+    else
+        cli_print(stdout, "%.1f dB, %.1f %% of decisions %s, on %d samples that made none\n", r->db, 100 * r->agreement,
+                  j->truth ? "right" : "as in float32", r->held_out);
+}
+
+/* How the ranges were chosen, and what all units in 8 bits cost. */
+static void print_ranges(const job *j) {
+    const tort_quantized_report *r = tort_quantized_report_of(j->quantized);
+    char rule[120];
     cli_print(stdout, "ranges: %s; best of %d, each judged by samples that made none\n",
               rule_text(&r->rules[0], rule, sizeof rule), r->rule_count);
     cli_print(stdout, "all %d units in 8 bits: %.1f dB, %.1f %% of decisions %s\n", r->unit_count, r->db_all,
@@ -174,9 +198,21 @@ static void print_report(const job *j) {
     if (r->kept)
         cli_print(stdout, "%d kept float32: %.1f dB, %.1f %%%s\n", r->kept, r->db, 100 * r->agreement,
                   r->met ? "" : "; this is the best of what was tried, and less than was asked for");
+}
+
+static void print_report(const job *j) {
+    const tort_quantized_report *r = tort_quantized_report_of(j->quantized);
+    const cli_options *o = j->options;
+    char from[40], to[40];
+    print_units(r, o->full, cli_width(stdout, o->width));
+    print_floats(r);
+    if (o->weight_type || o->dynamic)
+        print_matrices(j);
+    else
+        print_ranges(j);
     if (!isnan(r->float_accuracy))
         cli_print(stdout, "the float32 model is right in %.1f %%\n", 100 * r->float_accuracy);
-    cli_print(stdout, "%s: %s, was %s\n", j->options->output, cli_bytes_text((double)r->bytes, to, sizeof to),
+    cli_print(stdout, "%s: %s, was %s\n", o->output, cli_bytes_text((double)r->bytes, to, sizeof to),
               cli_bytes_text((double)r->float_bytes, from, sizeof from));
 }
 

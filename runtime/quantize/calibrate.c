@@ -37,8 +37,7 @@ static void take(watcher *w, int32_t value, const tort_tensor *tensor) {
         if (isnan(((const float *)tensor->data)[i])) w->nan = value;
 }
 
-/* Keeps a copy of a tensor; text is left out. */
-static void keep(tort_quantized *q, const tort_tensor *tensor, tort_tensor *kept) {
+void tort_quantize_copy(tort_quantized *q, const tort_tensor *tensor, tort_tensor *kept) {
     size_t bytes = 0;
     if (tensor->type == TORT_STRING || !tort_tensor_bytes(tensor, &bytes)) return;
     *kept = *tensor;
@@ -52,7 +51,7 @@ static void watch(void *ud, int32_t node, const char *value, const tort_tensor *
     watcher *w = ud;
     if (number >= 0) take(w, number, tensor);
     for (int32_t i = 0; i < w->q->judge.smooth_count; i++)
-        if (w->q->behind[i] == number) keep(w->q, tensor, &w->wanted[w->q->judge.output_count + i]);
+        if (w->q->behind[i] == number) tort_quantize_copy(w->q, tensor, &w->wanted[w->q->judge.output_count + i]);
 }
 
 static tort_status nan_found(const tort_quantized *q, const watcher *w) {
@@ -79,7 +78,7 @@ static tort_status run_all(tort_quantized *q, watcher *w) {
         for (int32_t k = 0; k < q->judge.input_count; k++)
             take(w, tort_net_find(&q->net, q->net.proto->graph->input[k]->name), &q->judge.inputs[k]);
         if (w->nan >= 0) return nan_found(q, w);
-        for (int32_t k = 0; k < q->judge.output_count; k++) keep(q, &outputs[k], &w->wanted[k]);
+        for (int32_t k = 0; k < q->judge.output_count; k++) tort_quantize_copy(q, &outputs[k], &w->wanted[k]);
     }
     return TORT_OK;
 }

@@ -33,6 +33,12 @@ int32_t tort_net_find(const tort_net *net, const char *name) {
     return *name && tort_names_find(&net->numbers, name, &number) ? number : -1;
 }
 
+char *tort_net_fresh(const tort_net *net, const char *name, const char *suffix, tort_maker *maker) {
+    char *made = tort_make_text(maker, "%s%s", name, suffix);
+    while (tort_net_find(net, made) >= 0) made = tort_make_text(maker, "%s_", made);
+    return made;
+}
+
 int64_t tort_net_count(const TortOnnx__TensorProto *tensor) {
     int64_t count = 1;
     for (size_t i = 0; i < tensor->n_dims; i++) count *= tensor->dims[i];
@@ -287,6 +293,22 @@ char *tort_net_scalar(tort_net_writer *writer, char *name, tort_type type, const
     void *kept = tort_make(writer->maker, bytes, 1);
     memcpy(kept, data, bytes);
     return tort_net_constant(writer, name, type, 0, NULL, kept);
+}
+
+void tort_net_set_microsoft(tort_net_writer *writer, TortOnnx__NodeProto *node) {
+    static char domain[] = "com.microsoft";
+    TortOnnx__ModelProto *proto = writer->proto;
+    node->domain = domain;
+    for (size_t i = 0; i < proto->n_opset_import; i++)
+        if (proto->opset_import[i]->domain && !strcmp(proto->opset_import[i]->domain, domain)) return;
+    TortOnnx__OperatorSetIdProto **all = tort_make(writer->maker, proto->n_opset_import + 1, sizeof *all);
+    if (proto->n_opset_import) memcpy(all, proto->opset_import, proto->n_opset_import * sizeof *all);
+    TortOnnx__OperatorSetIdProto *import = all[proto->n_opset_import++] = tort_make(writer->maker, 1, sizeof *import);
+    tort_onnx__operator_set_id_proto__init(import);
+    import->domain = domain;
+    import->has_version = true;
+    import->version = 1;
+    proto->opset_import = all;
 }
 
 void tort_net_end(tort_net_writer *writer, const tort_net *net) {

@@ -49,6 +49,8 @@ char *tort_make_text(tort_maker *maker, const char *format, ...) __attribute__((
 /* Fills a net, whose memory is the maker's but for `numbers`, which the caller frees with tort_names_free. */
 void tort_net_open(tort_net *net, const TortOnnx__ModelProto *proto, tort_maker *maker);
 int32_t tort_net_find(const tort_net *net, const char *name); /* -1: no such value */
+/* The name with the suffix behind it, and more if a value of the net has that name. */
+char *tort_net_fresh(const tort_net *net, const char *name, const char *suffix, tort_maker *maker);
 /* Node k that reads a value. */
 static inline int32_t tort_net_reader(const tort_net *net, const tort_net_value *value, int32_t k) {
     return net->readers[value->first_reader + k];
@@ -87,6 +89,8 @@ void tort_net_set_ints(tort_net_writer *writer, TortOnnx__NodeProto *node, const
 char *tort_net_constant(tort_net_writer *writer, char *name, tort_type type, int32_t rank, const int64_t *dims,
                         const void *data);
 char *tort_net_scalar(tort_net_writer *writer, char *name, tort_type type, const void *data, size_t bytes);
+/* Makes a node one of com.microsoft, which the message imports. */
+void tort_net_set_microsoft(tort_net_writer *writer, TortOnnx__NodeProto *node);
 /* Adds those initializers of the net that the new nodes, bodies and outputs name, and the shapes that are known. */
 void tort_net_end(tort_net_writer *writer, const tort_net *net);
 

@@ -91,6 +91,12 @@ static bool is_listed(const char *name, const char *const *list, int32_t count) 
     return is;
 }
 
+bool tort_quantize_is_kept(const tort_quantized *q, int32_t node) {
+    const tort_quantize_options *o = q->options;
+    return is_listed(q->net.nodes[node].name, o->keep_nodes, o->keep_node_count) ||
+           is_listed(q->net.nodes[node].op, o->keep_ops, o->keep_op_count);
+}
+
 /* Takes the nodes that the options keep out of what is able; a name that no node has is an error. */
 static tort_status keep_asked(tort_quantized *q) {
     const tort_quantize_options *o = q->options;
@@ -104,8 +110,7 @@ static tort_status keep_asked(tort_quantized *q) {
                              o->keep_nodes[k]);
     }
     for (int32_t i = 0; i < q->net.node_count; i++)
-        if (is_listed(q->net.nodes[i].name, o->keep_nodes, o->keep_node_count) ||
-            is_listed(q->net.nodes[i].op, o->keep_ops, o->keep_op_count))
+        if (tort_quantize_is_kept(q, i))
             for (int32_t k = 0; k < q->net.node_count; k++)
                 if (k == i || (q->rules.unit[i] >= 0 && q->rules.unit[k] == q->rules.unit[i]))
                     tort_rules_refuse(&q->rules, k, "it was to be kept");
@@ -117,7 +122,8 @@ static tort_status keep_asked(tort_quantized *q) {
 static tort_status raise_opset(tort_quantized *q, const tort_session_options *options) {
     const tort_load_options load = {.struct_size = sizeof load};
     TortOnnx__ModelProto *proto = tort_optimized_message(q->base);
-    if (tort_opset_of(proto) >= TORT_QUANTIZE_OPSET) return TORT_OK;
+    const int64_t needed = q->options->weight_bits ? 0 : q->options->dynamic ? 11 : TORT_QUANTIZE_OPSET;
+    if (tort_opset_of(proto) >= needed) return TORT_OK;
     tort_status status = tort_opset_raise(proto, &q->scratch, q->error);
     if (!status) status = tort_trial_pack(&q->raised, proto, q->error);
     empty(q);
@@ -272,6 +278,8 @@ static tort_status work(tort_quantized *q) {
     if (setjmp(q->out_of_memory)) return tort_out_of_memory(q->error, 0);
     split_samples(q);
     tort_status status = open_model(q);
+    if (!status && q->options->weight_bits) return tort_quantize_blocks(q);
+    if (!status && q->options->dynamic) return tort_quantize_dynamic(q);
     if (!status) find_smooth(q);
     if (!status) status = tort_quantize_calibrate(q);
     if (status) return status;
@@ -292,9 +300,11 @@ static tort_status work(tort_quantized *q) {
 
 tort_status tort_quantize(const tort_model *model, const tort_samples *samples, const tort_quantize_options *options,
                           tort_quantized **quantized, tort_error *error) {
+    static const tort_samples none;
     const tort_env env = tort_env_complete(NULL);
     *quantized = NULL;
-    if (samples->count < 1)
+    if (!samples) samples = &none;
+    if (samples->count < 1 && !options->weight_bits && !options->dynamic)
         return tort_fail(error, TORT_E_USAGE, "there are no samples: 16 or more of what the model will see are needed");
     tort_quantized *q = *quantized = tort_alloc_zero(&env, 1, sizeof *q);
     if (!q) return tort_out_of_memory(error, sizeof *q);

@@ -37,6 +37,9 @@ typedef struct tort_quantize_options {
     const int64_t *truth; /* a label for each sample, borrowed; NULL: decisions are compared with float32 */
     uint64_t max_bytes;   /* of weights: no more units stay float; 0: any number */
     bool sensitivity;     /* measure each unit alone, as max_error and min_agreement do anyway */
+    int32_t weight_bits; /* 4, 8: matrices alone, in blocks; by GPTQ with samples, else to the nearest. 0: values too */
+    int32_t block;       /* of weight_bits: rows of a scale, a power of two from 16 on */
+    bool dynamic;        /* values are quantized in each run: matrices in 8 bits by column, without samples */
     /* Told what is being done, and how far it is; false: end with TORT_E_CANCELLED. NULL: nobody looks. */
     bool (*progress)(void *ud, const char *phase, int32_t done, int32_t of);
     void *progress_ud;
@@ -47,7 +50,7 @@ typedef struct tort_quantized_unit {
     const char *name;  /* of its first node */
     const char *nodes; /* "Conv+Relu" */
     int64_t weights;   /* elements of its constants */
-    int32_t bits;      /* 8, or 32 */
+    int32_t bits;      /* 4, 8, or 32 */
     float low, high;   /* of what it writes */
     double saturated;  /* share of values outside of the range, in samples that did not make it */
     double alone;      /* dB at the outputs with this unit alone in 8 bits; NAN: not measured */
@@ -74,8 +77,8 @@ typedef struct tort_quantized_report {
     tort_quantized_node *floats; /* nodes that have no 8-bit form */
     int32_t float_count;
     int32_t samples, held_out, evaluations;
-    double db_all, db;               /* with all units in 8 bits; with those that stayed */
-    double agreement_all, agreement; /* equal decisions, 0..1; of the first output */
+    double db_all, db;               /* with all units in 8 bits; with those that stayed. NAN: no samples */
+    double agreement_all, agreement; /* equal decisions, 0..1; of the first output. NAN: no samples */
     double float_accuracy;           /* with truth: of the float32 model; otherwise NAN */
     int32_t kept;                    /* units that stay float32 for max_error or min_agreement */
     bool met;                        /* what max_error and min_agreement asked for */
@@ -84,7 +87,8 @@ typedef struct tort_quantized_report {
 
 typedef struct tort_quantized tort_quantized;
 
-/* Quantizes a model. The caller frees *quantized before the model, also after a failure (NULL is allowed). */
+/* Quantizes a model; samples are NULL with dynamic, and may be with weight_bits. The caller frees *quantized before the
+ * model, also after a failure (NULL is allowed). */
 tort_status tort_quantize(const tort_model *model, const tort_samples *samples, const tort_quantize_options *options,
                           tort_quantized **quantized, tort_error *error);
 const tort_quantized_report *tort_quantized_report_of(const tort_quantized *quantized);

@@ -50,6 +50,9 @@ tort_status tort_quantize_open(tort_quantized *q, const TortOnnx__ModelProto *pr
 tort_status tort_quantize_judge(tort_quantized *q, const tort_fold *fold, const bool *bytes, const tort_range *ranges,
                                 const double *const *shift, int32_t max, tort_judgement *judgement);
 
+/* True if the options keep a node in float32. */
+bool tort_quantize_is_kept(const tort_quantized *q, int32_t node);
+
 tort_status tort_quantize_calibrate(tort_quantized *q); /* calibrate.c: statistics, and wanted outputs */
 tort_status tort_quantize_choose(tort_quantized *q, const bool *bytes); /* choose.c: rule, margin, shift */
 /* choose.c: what biases lack with these ranges; *shift by node. */
@@ -57,5 +60,13 @@ tort_status tort_quantize_correct(tort_quantized *q, const bool *bytes, const to
                                   const int32_t *samples, int32_t count, const double *const **shift);
 /* sensitivity.c: what each unit alone costs; then which of them stay float32, which are taken out of bytes. */
 tort_status tort_quantize_keep(tort_quantized *q, bool *bytes);
+
+tort_status tort_quantize_blocks(tort_quantized *q);  /* blocks.c: the whole of weight_bits */
+tort_status tort_quantize_dynamic(tort_quantized *q); /* dynamic.c: the whole of dynamic */
+/* blocks.c: a report of the matrices that MatMul and Gemm multiply by, and by node whether it has one. There must be
+ * one. */
+tort_status tort_quantize_list_matrices(tort_quantized *q, bool *has);
+/* calibrate.c: a copy of a tensor, which lives as long as q; none of text. */
+void tort_quantize_copy(tort_quantized *q, const tort_tensor *tensor, tort_tensor *kept);
 
 #endif

@@ -132,11 +132,12 @@ tort_status tort_trial_judge(const tort_judge *judge, tort_trial *trial, const i
 
 double tort_judge_float(const tort_judge *judge) {
     const int32_t count = judge->samples->count;
-    int32_t right = 0;
+    int32_t right = 0, of = 0;
     for (int32_t s = 0; s < count; s++) {
-        const tort_tensor *want = &judge->wanted[s].outputs[0];
-        const int64_t length = want->rank ? want->dims[want->rank - 1] : 1;
+        const tort_tensor *want = judge->wanted[s].outputs;
+        const int64_t length = !want ? 0 : want->rank ? want->dims[want->rank - 1] : 1;
         right += length > 0 && decision_of(want, 0, length) == judge->truth[s];
+        of += want != NULL;
     }
-    return (double)right / count;
+    return (double)right / of;
 }

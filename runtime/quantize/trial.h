@@ -49,7 +49,7 @@ tort_status tort_trial_run(const tort_judge *judge, tort_trial *trial, int32_t s
 /* Runs a trial on `count` samples and compares. */
 tort_status tort_trial_judge(const tort_judge *judge, tort_trial *trial, const int32_t *samples, int32_t count,
                              tort_judgement *judgement, tort_maker *maker, tort_error *error);
-/* Decisions of the float32 model that are true. */
+/* The share of decisions of the float32 model that are right, of samples whose outputs are kept. */
 double tort_judge_float(const tort_judge *judge);
 
 #endif

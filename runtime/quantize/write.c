@@ -18,13 +18,6 @@ typedef struct qdq {
     float *scales;  /* by value that is rounded */
 } qdq;
 
-/* A name that no value of the net has. */
-static char *fresh(qdq *q, const char *name, const char *suffix) {
-    char *made = tort_make_text(q->maker, "%s%s", name, suffix);
-    while (tort_net_find(q->net, made) >= 0) made = tort_make_text(q->maker, "%s_", made);
-    return made;
-}
-
 static bool is_symmetric(const qdq *q) {
     return q->choice->scheme == TORT_SCHEME_TENSORRT;
 }
@@ -39,7 +32,7 @@ static bool is_made_rounded(const qdq *q, int32_t value) {
 /* The name under which the value's maker writes it. */
 static char *plain_name(qdq *q, int32_t value) {
     const tort_net_value *v = &q->net->values[value];
-    return v->is_output && is_made_rounded(q, value) ? fresh(q, v->name, "_float") : v->name;
+    return v->is_output && is_made_rounded(q, value) ? tort_net_fresh(q->net, v->name, "_float", q->maker) : v->name;
 }
 
 /* ---- values and constants ---------------------------------------------------------------------------------------- */
@@ -48,8 +41,10 @@ static char *plain_name(qdq *q, int32_t value) {
 static void add_codes(qdq *q, const char *name, float scale, int32_t zero, char *names[2]) {
     const uint8_t code = (uint8_t)zero;
     const tort_type type = is_symmetric(q) ? TORT_INT8 : TORT_UINT8;
-    names[0] = tort_net_scalar(&q->out, fresh(q, name, "_scale"), TORT_FLOAT, &scale, sizeof scale);
-    names[1] = tort_net_scalar(&q->out, fresh(q, name, "_zero_point"), type, &code, sizeof code);
+    names[0] =
+        tort_net_scalar(&q->out, tort_net_fresh(q->net, name, "_scale", q->maker), TORT_FLOAT, &scale, sizeof scale);
+    names[1] =
+        tort_net_scalar(&q->out, tort_net_fresh(q->net, name, "_zero_point", q->maker), type, &code, sizeof code);
 }
 
 static char *round_value(qdq *q, int32_t value) {
@@ -59,8 +54,10 @@ static char *round_value(qdq *q, int32_t value) {
     if (q->rounded[value]) return q->rounded[value];
     tort_range_codes(q->choice->ranges[value], is_symmetric(q), &q->scales[value], &zero);
     add_codes(q, v->name, q->scales[value], zero, codes);
-    char *quantized = fresh(q, v->name, "_QuantizeLinear_Output");
-    char *name = v->is_output && is_made_rounded(q, value) ? v->name : fresh(q, v->name, "_DequantizeLinear_Output");
+    char *quantized = tort_net_fresh(q->net, v->name, "_QuantizeLinear_Output", q->maker);
+    char *name = v->is_output && is_made_rounded(q, value)
+                     ? v->name
+                     : tort_net_fresh(q->net, v->name, "_DequantizeLinear_Output", q->maker);
     tort_net_node_of(&q->out, "QuantizeLinear", quantized, (char *[]){plain_name(q, value), codes[0], codes[1], NULL});
     tort_net_node_of(&q->out, "DequantizeLinear", name, (char *[]){quantized, codes[0], codes[1], NULL});
     return q->rounded[value] = name;
@@ -88,9 +85,9 @@ static char *round_constant(qdq *q, int32_t value) {
         codes[i] =
             is_symmetric(q) ? (uint8_t)(int8_t)fminf(fmaxf(code, -127), 127) : (uint8_t)fminf(fmaxf(code, 0), 255);
     }
-    char *quantized = tort_net_constant(&q->out, fresh(q, v->name, "_quantized"),
+    char *quantized = tort_net_constant(&q->out, tort_net_fresh(q->net, v->name, "_quantized", q->maker),
                                         is_symmetric(q) ? TORT_INT8 : TORT_UINT8, v->rank, v->dims, codes);
-    char *name = fresh(q, v->name, "_DequantizeLinear_Output");
+    char *name = tort_net_fresh(q->net, v->name, "_DequantizeLinear_Output", q->maker);
     tort_net_node_of(&q->out, "DequantizeLinear", name, (char *[]){quantized, names[0], names[1], NULL});
     return q->rounded[value] = name;
 }
@@ -145,7 +142,7 @@ static double *bias_of(qdq *q, int32_t index, int64_t channels) {
 /* Writes a bias: in int32 if its products have scales, else in float32. */
 static char *add_bias(qdq *q, const char *node, const double *bias, double scale, const tort_byte_weights *weights,
                       int64_t channels) {
-    char *name = fresh(q, node, "_bias");
+    char *name = tort_net_fresh(q->net, node, "_bias", q->maker);
     float *plain = tort_make(q->maker, (size_t)channels, sizeof *plain);
     float *scales = tort_make(q->maker, (size_t)channels, sizeof *scales);
     int32_t *codes = tort_make(q->maker, (size_t)channels, sizeof *codes);
@@ -157,8 +154,10 @@ static char *add_bias(qdq *q, const char *node, const double *bias, double scale
         codes[c] = holds ? (int32_t)nearbyint(bias[c] / (double)scales[c]) : 0;
     }
     if (!holds) return tort_net_constant(&q->out, name, TORT_FLOAT, 1, &channels, plain);
-    char *scale_name = tort_net_constant(&q->out, fresh(q, node, "_bias_scale"), TORT_FLOAT, 1, &channels, scales);
-    char *quantized = tort_net_constant(&q->out, fresh(q, node, "_bias_quantized"), TORT_INT32, 1, &channels, codes);
+    char *scale_name = tort_net_constant(&q->out, tort_net_fresh(q->net, node, "_bias_scale", q->maker), TORT_FLOAT, 1,
+                                         &channels, scales);
+    char *quantized = tort_net_constant(&q->out, tort_net_fresh(q->net, node, "_bias_quantized", q->maker), TORT_INT32,
+                                        1, &channels, codes);
     TortOnnx__NodeProto *made =
         tort_net_node_of(&q->out, "DequantizeLinear", name, (char *[]){quantized, scale_name, NULL});
     tort_net_set_int(&q->out, made, "axis", 0);
@@ -185,12 +184,15 @@ static char *add_weights(qdq *q, const tort_net_node *node, const tort_byte_weig
     char *base = v->reader_count > 1 ? tort_make_text(q->maker, "%s_%s", v->name, node->name) : v->name;
     const int32_t rank = axis < 0 ? 0 : 1;
     const int8_t *zeros = tort_make(q->maker, (size_t)weights->channels, 1);
-    char *codes = tort_net_constant(&q->out, fresh(q, base, "_quantized"), TORT_INT8, v->rank, v->dims, weights->codes);
-    char *scales =
-        tort_net_constant(&q->out, fresh(q, base, "_scale"), TORT_FLOAT, rank, &weights->channels, weights->scales);
-    char *zero = tort_net_constant(&q->out, fresh(q, base, "_zero_point"), TORT_INT8, rank, &weights->channels, zeros);
-    TortOnnx__NodeProto *made = tort_net_node_of(
-        &q->out, "DequantizeLinear", fresh(q, base, "_DequantizeLinear_Output"), (char *[]){codes, scales, zero, NULL});
+    char *codes = tort_net_constant(&q->out, tort_net_fresh(q->net, base, "_quantized", q->maker), TORT_INT8, v->rank,
+                                    v->dims, weights->codes);
+    char *scales = tort_net_constant(&q->out, tort_net_fresh(q->net, base, "_scale", q->maker), TORT_FLOAT, rank,
+                                     &weights->channels, weights->scales);
+    char *zero = tort_net_constant(&q->out, tort_net_fresh(q->net, base, "_zero_point", q->maker), TORT_INT8, rank,
+                                   &weights->channels, zeros);
+    TortOnnx__NodeProto *made = tort_net_node_of(&q->out, "DequantizeLinear",
+                                                 tort_net_fresh(q->net, base, "_DequantizeLinear_Output", q->maker),
+                                                 (char *[]){codes, scales, zero, NULL});
     if (axis >= 0) tort_net_set_int(&q->out, made, "axis", axis);
     return made->output[0];
 }
@@ -268,8 +270,9 @@ static char *write_twin(qdq *q, int32_t index, int64_t opset) {
     const tort_net_node *node = &q->net->nodes[index];
     const int32_t axis = tort_rules_weight_axis(q->net, node), rank = q->net->values[node->outputs[0]].rank;
     TortOnnx__NodeProto *twin = tort_net_copy_node(&q->out, node, 0);
-    char *output = q->net->values[node->outputs[0]].name, *made = fresh(q, output, "_twin");
-    char *difference = fresh(q, output, "_difference"), *mean = fresh(q, output, "_mean");
+    char *output = q->net->values[node->outputs[0]].name, *made = tort_net_fresh(q->net, output, "_twin", q->maker);
+    char *difference = tort_net_fresh(q->net, output, "_difference", q->maker),
+         *mean = tort_net_fresh(q->net, output, "_mean", q->maker);
     twin->name = made;
     twin->input[0] = round_value(q, node->inputs[0]);
     twin->input[1] = add_weights(q, node, cached_weights(q, node->inputs[1], axis), axis);
@@ -280,7 +283,9 @@ static char *write_twin(qdq *q, int32_t index, int64_t opset) {
     for (int32_t i = 0; i < rank; i++)
         if (i != 1) axes[count++] = i;
     const bool as_input = opset >= 18;
-    char *name = as_input ? tort_net_constant(&q->out, fresh(q, output, "_axes"), TORT_INT64, 1, &count, axes) : NULL;
+    char *name = as_input ? tort_net_constant(&q->out, tort_net_fresh(q->net, output, "_axes", q->maker), TORT_INT64, 1,
+                                              &count, axes)
+                          : NULL;
     TortOnnx__NodeProto *reduce = tort_net_node_of(&q->out, "ReduceMean", mean, (char *[]){difference, name, NULL});
     if (!as_input) tort_net_set_ints(&q->out, reduce, "axes", axes, (size_t)count);
     tort_net_set_int(&q->out, reduce, "keepdims", 0);

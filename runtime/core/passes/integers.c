@@ -140,21 +140,16 @@ static bool give_input(const tort_fuser *f, tort_node *node, int32_t i, int32_t 
 /* The value becomes 8-bit numbers, in the shape of another one. Its name says so: what has the model's name holds what
  * the model says. False: out of memory. */
 static bool narrow(const tort_fuser *f, int32_t value, tort_type type, int32_t shape_of) {
-    static const char behind[] = "_quantized";
     tort_info *info = info_of(f, value);
     const char *name = f->lowered->graph.values[value].name;
-    const size_t length = strlen(name);
-    char *text = tort_arena_alloc(&f->session->arena, length + sizeof behind);
+    char *text = tort_arena_format(&f->session->arena, "%s_quantized", name);
     if (!text) return false;
-    memcpy(text, name, length);
-    memcpy(text + length, behind, sizeof behind);
     f->lowered->graph.values[value].name = text;
     *info = *info_of(f, shape_of);
     info->type = type;
     info->elements = NULL;
     info->element_count = 0;
     info->data = NULL;
-    info->constant = info->uniform = false;
     return true;
 }
 
@@ -403,17 +398,16 @@ static bool fill(tort_fuser *f, int32_t index, tort_node *node, region *r) {
     return byte && tort_lowered_settle(f->lowered, inputs[FILLING], -1, byte, 1);
 }
 
-/* Moves the QuantizeLinear before the nodes that choose elements; *index becomes its place. Not before one that chooses
- * of a constant, as a Gather of embeddings does: each run would quantize all of it. */
+/* Moves the QuantizeLinear before the nodes that choose elements, but of a constant, such as embeddings, all of which
+ * each run would quantize; *index becomes its place. */
 static tort_status lift(tort_fuser *f, int32_t *index, int32_t provider, region *r) {
     for (bool swapped;;) {
         const tort_node *node = node_at(f, *index);
         const int32_t maker = sole_maker(f, node->inputs[0]), values = f->lowered->graph.value_count;
         const int32_t constants = f->session->constant_count;
-        if (maker < 0 || !fits(f, maker, provider, TORT_OP_CHOOSES | TORT_OP_FILLS) ||
-            tort_is_constant(f->lowered, node_at(f, maker)->inputs[0]))
-            return TORT_OK;
+        if (maker < 0 || !fits(f, maker, provider, TORT_OP_CHOOSES | TORT_OP_FILLS)) return TORT_OK;
         tort_node chosen = *node_at(f, maker);
+        if (tort_is_constant(f->lowered, chosen.inputs[0])) return TORT_OK;
         if (chosen.op->flags & TORT_OP_FILLS && !fill(f, *index, &chosen, r)) return TORT_OK;
         const tort_status status =
             swap(f, maker, *index, info_of(f, node->outputs[0])->type, node_at(f, maker)->inputs[0], &chosen, &swapped);
