@@ -38,7 +38,7 @@ OPTION(RESIZE, "resize", "WxH|N", PICTURES, VALUE(cli_read_extent, cli_extent, i
        "picture: resize; N: length of the shorter side")
 OPTION(CROP, "crop", "WxH|N", PICTURES, VALUE(cli_read_extent, cli_extent, image.crop), "picture: then crop the center")
 OPTION(SCALE, "scale", "S", PICTURES, NUMBER(image.scale, 0),
-       "picture: multiply levels 0..255 by S (default 1/255; for uint8 inputs 1)")
+       "picture: multiply levels 0..255 by S (default 1/255; uint8: 1)")
 OPTION(MEAN, "mean", "R,G,B", PICTURES, VALUE(cli_read_channels, cli_channels, image.mean), "picture: then subtract")
 OPTION(STD, "std", "R,G,B", PICTURES, VALUE(cli_read_channels, cli_channels, image.std), "picture: then divide by")
 OPTION(LAYOUT, "layout", "nchw|nhwc", PICTURES, WORD(image.layout),
