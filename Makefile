@@ -606,6 +606,7 @@ $(OBJ)/runtime/cli/%.inc: runtime/cli/%
 	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&",/' $< > $@
 $(OBJ)/runtime/cli/schema.o: $(OBJ)/runtime/cli/schema.json.inc
 $(OBJ)/runtime/cli/page.o: $(OBJ)/runtime/cli/page.html.inc
+$(OBJ)/runtime/cli/quantized.o: $(OBJ)/runtime/cli/quantized.html.inc
 
 # TABLE(NAME) for each table of rows: its name begins a line of its source.
 $(OBJ)/ops/tables.inc: TABLES = $(OPS_TABLES)

@@ -44,13 +44,12 @@ OPTION(STD, "std", "R,G,B", PICTURES, VALUE(cli_read_channels, cli_channels, ima
 OPTION(LAYOUT, "layout", "nchw|nhwc", PICTURES, WORD(image.layout),
        "picture: layout of the tensor (default: by its shape)")
 OPTION(BGR, "bgr", NULL, PICTURES, FLAG(image.bgr), "picture: channels in the order blue, green, red")
-OPTION(DATA, "data", "FOLDER", SAMPLING, TEXT(data),
-       "samples of what the model will see: files as of --input, folders, stacks")
+OPTION(DATA, "data", "FOLDER", SAMPLING, TEXT(data), "samples of what the model will see: files as of --input, folders")
 OPTION(TRUTH, "truth", "FILE", CLI_CMD_QUANTIZE, TEXT(truth),
        "the right class of each sample, a number a line; else float32 is right")
 HEADING(QUANTIZING, "What is in 8 bits")
-OPTION(SCHEME, "scheme", "ort|firmware|tensorrt", CLI_CMD_QUANTIZE, WORD(scheme),
-       "whose rules: zero points and biases (ort), or symmetric (tensorrt)")
+OPTION(SCHEME, "scheme", "NAME", CLI_CMD_QUANTIZE, VALUE(cli_read_scheme, int32_t, scheme),
+       "whose rules: ort (default; zero points), firmware, tensorrt (symmetric)")
 OPTION(WEIGHT_TYPE, "weight-type", "int4|int8", CLI_CMD_QUANTIZE, WORD(weight_type),
        "matrices alone, values in float32: by GPTQ with --data, else rounded")
 OPTION(BLOCK, "block", "N", CLI_CMD_QUANTIZE, INT32(block, 16), "their rows that share a scale (default 32)")
@@ -64,6 +63,10 @@ OPTION(MIN_AGREEMENT, "min-agreement", "SHARE", CLI_CMD_QUANTIZE, NUMBER(min_agr
        "the same for the share 0..1 of decisions that are right")
 OPTION(MAX_BYTES, "max-bytes", "BYTES", CLI_CMD_QUANTIZE, VALUE(cli_read_bytes, uint64_t, max_bytes),
        "keep no unit float32 with which the model would be larger")
+OPTION(CHOICES, "choices", "FILE", CLI_CMD_QUANTIZE, TEXT(choices),
+       "what --write-choices wrote, edited: units with 32 bits stay float32")
+OPTION(WRITE_CHOICES, "write-choices", "FILE", CLI_CMD_QUANTIZE, TEXT(write_choices),
+       "write the units as text, with tabs between columns, to edit")
 OPTION(QUICK, "quick", NULL, CLI_CMD_QUANTIZE, FLAG(quick), "do not measure what each unit costs")
 HEADING(CONVERTING, "What is converted")
 OPTION(TYPE, "to", "TYPE", CLI_CMD_CONVERT, VALUE(cli_read_float_type, int32_t, type),
@@ -105,6 +108,8 @@ OPTION(CHECK, "check", "FILE", CLI_CMD_PLAN, TEXT(check),
        "compare with such a lock: a node that has moved is named, and ends with 4")
 OPTION(GITHUB, "github", NULL, CLI_CMD_PLAN, FLAG(github), "what --check finds, as annotations of GitHub Actions")
 OPTION(HTML, "html", "FILE", CLI_CMD_PLAN, TEXT(html), "write a page for a browser: the graph, reasons, copies, memory")
+OPTION(QUANTIZED_HTML, "html", "FILE", CLI_CMD_QUANTIZE, TEXT(html),
+       "write a page for a browser: all units and their costs")
 OPTION(OPTIMIZED, "optimized", "OUT.onnx", CLI_CMD_PLAN, TEXT(optimized),
        "write the model folded, and fused into ONNX's own operators")
 OPTION(PROCESSOR, "target", "NAME", FIRMWARE, TEXT(processor),

@@ -41,8 +41,9 @@ static inline bool cli_is_given(const cli_options *options, cli_option id) {
 #define CLI_DISABLE_HELP "switches providers off, as if they did not open"
 
 /* Readers of values (option_values.c). */
-cli_reader cli_read_word, cli_read_words, cli_read_float_type, cli_read_int32, cli_read_int64, cli_read_number,
-    cli_read_bytes, cli_read_arena, cli_read_shapes, cli_read_random, cli_read_extent, cli_read_channels;
+cli_reader cli_read_word, cli_read_words, cli_read_scheme, cli_read_float_type, cli_read_int32, cli_read_int64,
+    cli_read_number, cli_read_bytes, cli_read_arena, cli_read_shapes, cli_read_random, cli_read_extent,
+    cli_read_channels;
 
 /* Checks combinations of options, and the number of operands (option_checks.c). */
 tort_status cli_options_check(const cli_command *command, const cli_options *options, tort_error *error);

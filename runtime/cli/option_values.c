@@ -38,7 +38,12 @@ tort_status cli_read_word(const cli_option_row *row, const char *text, void *out
                      tort_did_you_mean(text, words, count, hint, sizeof hint));
 }
 
-/* The words of `convert --to`, which would be too wide for the help. */
+/* The words of `quantize --scheme` and of `convert --to`, which would be too wide for the help. */
+tort_status cli_read_scheme(const cli_option_row *row, const char *text, void *out, tort_error *error) {
+    const cli_option_row words = {.name = row->name, .value = "ort|firmware|tensorrt"};
+    return cli_read_word(&words, text, out, error);
+}
+
 tort_status cli_read_float_type(const cli_option_row *row, const char *text, void *out, tort_error *error) {
     const cli_option_row words = {.name = row->name, .value = "float16|bfloat16|float32"};
     return cli_read_word(&words, text, out, error);

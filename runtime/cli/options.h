@@ -113,7 +113,8 @@ typedef struct cli_options {
     int32_t top;
     const char *labels;
     const char *data, *truth; /* of quantize; data: of convert, too */
-    int32_t scheme;           /* tort_scheme + 1; 0: not given */
+    const char *choices, *write_choices;
+    int32_t scheme; /* tort_scheme + 1; 0: not given */
     cli_texts keep, keep_ops;
     double max_error, min_agreement; /* 0: not given */
     uint64_t max_bytes;

@@ -191,6 +191,21 @@ static void add_origin(cJSON *data, const cli_options *options, tort_session *se
 
 /* ---- the page ---------------------------------------------------------------------------------------------------- */
 
+tort_status cli_page_of(const char *path, const char *const *page, size_t count, cJSON *data, tort_error *error) {
+    tort_new_file file;
+    tort_status status = cli_new_file_open(path, &file, error);
+    if (status) {
+        cJSON_Delete(data);
+        return cli_failed_write(status, error);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const bool holds_data = !strcmp(page[i], "@DATA@");
+        if (holds_data) cli_json_write(file.stream, data, true);
+        cli_print(file.stream, "%s\n", holds_data ? "" : page[i]);
+    }
+    return cli_failed_write(cli_new_file_end(&file, TORT_OK, error), error);
+}
+
 tort_status cli_page_write(const char *path, const cli_options *options, tort_session *session,
                            const tort_report *report, const cli_profile *profile, tort_error *error) {
     const tort_model *model = tort_session_model(session);
@@ -202,16 +217,5 @@ tort_status cli_page_write(const char *path, const cli_options *options, tort_se
     cJSON_AddItemToObject(data, "reasons", reasons_json(report));
     cJSON_AddItemToObject(data, "live", live_json(session));
     if (profile) cli_profile_json(profile, data);
-    tort_new_file file;
-    tort_status status = cli_new_file_open(path, &file, error);
-    for (size_t i = 0; !status && i < sizeof lines / sizeof *lines; i++) {
-        const bool holds_data = !strcmp(lines[i], "@DATA@");
-        if (holds_data) cli_json_write(file.stream, data, true);
-        cli_print(file.stream, "%s\n", holds_data ? "" : lines[i]);
-    }
-    if (status) {
-        cJSON_Delete(data);
-        return cli_failed_write(status, error);
-    }
-    return cli_failed_write(cli_new_file_end(&file, TORT_OK, error), error);
+    return cli_page_of(path, lines, sizeof lines / sizeof *lines, data, error);
 }
