@@ -20,6 +20,10 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && verdict.code == TORT_YES; i++)
         verdict = tort_byte_claim_numbers(node, numbers[i].input, numbers[i].name, numbers[i].many);
     if (verdict.code != TORT_YES) return verdict;
+    const tort_info *b = &node->inputs[in->b],
+                    *bias = in->y_scale >= 0 && in->bias >= 0 ? &node->inputs[in->bias] : NULL;
+    if (bias && (b->rank != 2 || bias->rank != 1 || bias->dims[0] != b->dims[1]))
+        return tort_no(TORT_NO_SHAPE, "", "the bias is not one number for each column of a matrix");
     const tort_type y = node->outputs[0].type;
     if (tort_type_is_small_float(y)) return tort_no(TORT_NO_TYPE, "", "the result is %s", tort_type_name(y));
     return tort_yes();
@@ -115,7 +119,10 @@ static tort_status run(const tort_call *call) {
     }
     tort_byte_product_result(call, in->y_zero >= 0 ? &call->inputs[in->y_zero] : NULL, &gemm);
     const tort_tensor *bias = in->bias >= 0 ? tort_call_input(call, in->bias) : NULL;
-    if (bias) gemm.column_floats = bias->data;
+    if (bias && bias->type == TORT_INT32)
+        gemm.column_bias = bias->data;
+    else if (bias)
+        gemm.column_floats = bias->data;
     tort_byte_product_run(call, &gemm, tort_product_is_one(p) ? NULL : p, buffers);
     return TORT_OK;
 }
@@ -131,6 +138,7 @@ static tort_status run(const tort_call *call) {
 const tort_kernel tort_cpu_qlinear_matmul[] = {
     ROW("", "MatMulInteger", "matmul_integer_packed"),
     ROW("", "QLinearMatMul", "qlinear_matmul_packed"),
+    ROW("tinyort", "QLinearMatMul", "qlinear_matmul_biased"),
     ROW("com.microsoft", "MatMulIntegerToFloat", "matmul_integer_to_float_packed"),
     ROW("com.microsoft", "DynamicQuantizeMatMul", "dynamic_quantize_matmul_packed"),
     {.op = NULL},

@@ -16,6 +16,7 @@ typedef struct qdq {
     tort_net_writer out;
     char **rounded; /* by value: the name behind its DequantizeLinear; NULL: not rounded so far */
     float *scales;  /* by value that is rounded */
+    char **biases;  /* by node: of an Add behind a MatMul, the bias in codes; NULL: none */
 } qdq;
 
 static bool is_symmetric(const qdq *q) {
@@ -107,31 +108,45 @@ static const tort_byte_weights *cached_weights(qdq *q, int32_t value, int32_t ax
     return other;
 }
 
-/* True if the bias of a node can be corrected: it has one by channel, or can have one. */
+/* The Add that is one with a MatMul; -1: there is none. */
+static int32_t add_behind(const qdq *q, int32_t index) {
+    const tort_net_node *node = &q->net->nodes[index];
+    const int32_t value = node->outputs[0];
+    if (strcmp(node->op, "MatMul") != 0 || value < 0 || !q->choice->rules->joined[value]) return -1;
+    const int32_t reader = tort_net_reader(q->net, &q->net->values[value], 0);
+    return strcmp(q->net->nodes[reader].op, "Add") ? -1 : reader;
+}
+
+/* The value that a node adds to its products, by channel; -1: none. */
+static int32_t bias_value(const qdq *q, int32_t index) {
+    const tort_net_node *node = &q->net->nodes[index];
+    const int32_t add = add_behind(q, index);
+    if (add >= 0) {
+        const int32_t *inputs = q->net->nodes[add].inputs;
+        return inputs[inputs[0] == node->outputs[0]];
+    }
+    return strcmp(node->op, "MatMul") != 0 && node->input_count > 2 ? node->inputs[2] : -1;
+}
+
+/* True if a node has a bias by channel in a form that can be changed, or can have one. */
 static bool can_shift(const qdq *q, int32_t index) {
     const tort_net_node *node = &q->net->nodes[index];
-    if (strcmp(node->op, "Conv") != 0 && strcmp(node->op, "ConvTranspose") != 0 && strcmp(node->op, "Gemm") != 0)
-        return false;
+    if (tort_net_is_live(q->net, node->inputs[1])) return false;
     const tort_net_value *weights = &q->net->values[node->inputs[1]];
-    const int32_t value = node->input_count > 2 ? node->inputs[2] : -1;
-    const int32_t axis = tort_rules_weight_axis(q->net, node), rank = q->net->values[node->outputs[0]].rank;
-    if (axis < 0 || rank < 2 || tort_net_float(node, "alpha", 1) != 1 || tort_net_float(node, "beta", 1) != 1)
+    const int32_t value = bias_value(q, index), axis = tort_rules_weight_axis(q->net, node);
+    if (axis < 0 || q->net->values[node->outputs[0]].rank < 2 || tort_net_float(node, "alpha", 1) != 1 ||
+        tort_net_float(node, "beta", 1) != 1)
         return false;
-    return value < 0 ||
-           (!tort_net_is_live(q->net, value) && tort_net_count(q->net->values[value].constant) == weights->dims[axis]);
+    if (value < 0) return strcmp(node->op, "MatMul") != 0;
+    return !tort_net_is_live(q->net, value) && tort_net_count(q->net->values[value].constant) == weights->dims[axis];
 }
 
 /* A bias by channel with what the choice adds; NULL: the node has none, or one of another form. */
 static double *bias_of(qdq *q, int32_t index, int64_t channels) {
-    const tort_net_node *node = &q->net->nodes[index];
-    const int32_t value = node->input_count > 2 ? node->inputs[2] : -1;
+    const int32_t value = bias_value(q, index);
     const double *shift = q->choice->shift ? q->choice->shift[index] : NULL;
-    const bool gemm = !strcmp(node->op, "Gemm");
-    if (!strcmp(node->op, "MatMul")) return NULL;
-    if (gemm && (tort_net_float(node, "alpha", 1) != 1 || tort_net_float(node, "beta", 1) != 1)) return NULL;
+    if (!can_shift(q, index) || (value < 0 && !shift)) return NULL;
     const TortOnnx__TensorProto *constant = value < 0 ? NULL : q->net->values[value].constant;
-    if (value >= 0 && (!constant || tort_net_count(constant) != channels)) return NULL;
-    if (channels < 1 || (value < 0 && !shift)) return NULL;
     double *bias = tort_make(q->maker, (size_t)channels, sizeof *bias);
     for (int64_t c = 0; c < channels; c++)
         bias[c] =
@@ -208,13 +223,16 @@ static void read_product(qdq *q, int32_t index, TortOnnx__NodeProto *to) {
         return;
     }
     const tort_byte_weights *weights = cached_weights(q, value, axis);
-    const int64_t channels = axis >= 0                                       ? weights->channels
-                             : node->input_count > 2 && node->inputs[2] >= 0 ? q->net->values[node->inputs[2]].dims[0]
-                                                                             : 0;
+    const int64_t channels = weights->channels;
     const double scale = (double)q->scales[node->inputs[0]], *bias = bias_of(q, index, channels);
     weights = hold_bias(q, value, axis, weights, bias, scale);
     to->input[1] = add_weights(q, node, weights, axis);
-    if (bias) to->input[2] = add_bias(q, node->name, bias, scale, weights, channels);
+    if (!bias) return;
+    char *name = add_bias(q, node->name, bias, scale, weights, channels);
+    if (add_behind(q, index) >= 0)
+        q->biases[add_behind(q, index)] = name;
+    else
+        to->input[2] = name;
 }
 
 /* Operands of a node in 8 bits that does not multiply by weights. */
@@ -234,16 +252,18 @@ static void read_operands(qdq *q, int32_t index, TortOnnx__NodeProto *to) {
         if (tort_net_is_live(q->net, value)) {
             const bool within = root != output && value != root;
             if (!within && !rules->joined[value]) to->input[k] = round_value(q, value);
-        } else if (root == output && !joined && kinds & (TORT_RULE_BINARY | TORT_RULE_CONCAT))
+        } else if (q->biases[index])
+            to->input[k] = q->biases[index];
+        else if (root == output && !joined && kinds & (TORT_RULE_BINARY | TORT_RULE_CONCAT))
             to->input[k] = round_constant(q, value);
     }
 }
 
 static void write_bytes(qdq *q, int32_t index) {
     const tort_net_node *node = &q->net->nodes[index];
-    const bool shifted = q->choice->shift && q->choice->shift[index];
-    TortOnnx__NodeProto *to = tort_net_copy_node(&q->out, node, shifted ? 3 : 0);
     const bool product = q->choice->rules->rows[index]->kinds & TORT_RULE_WEIGHTS;
+    const bool shifted = product && strcmp(node->op, "MatMul") != 0 && q->choice->shift && q->choice->shift[index];
+    TortOnnx__NodeProto *to = tort_net_copy_node(&q->out, node, shifted ? 3 : 0);
     if (product)
         read_product(q, index, to);
     else
@@ -280,8 +300,9 @@ static char *write_twin(qdq *q, int32_t index, int64_t opset) {
     tort_net_add_node(&q->out, twin);
     tort_net_node_of(&q->out, "Sub", difference, (char *[]){output, made, NULL});
     int64_t *axes = tort_make(q->maker, (size_t)rank, sizeof *axes), count = 0;
+    const int32_t channel = strcmp(node->op, "MatMul") ? 1 : rank - 1;
     for (int32_t i = 0; i < rank; i++)
-        if (i != 1) axes[count++] = i;
+        if (i != channel) axes[count++] = i;
     const bool as_input = opset >= 18;
     char *name = as_input ? tort_net_constant(&q->out, tort_net_fresh(q->net, output, "_axes", q->maker), TORT_INT64, 1,
                                               &count, axes)
@@ -302,7 +323,8 @@ TortOnnx__ModelProto *tort_write_twins(const tort_write_choice *choice, int64_t 
              .net = net,
              .maker = maker,
              .rounded = tort_make(maker, (size_t)net->value_count, sizeof *q.rounded),
-             .scales = tort_make(maker, (size_t)net->value_count, sizeof *q.scales)};
+             .scales = tort_make(maker, (size_t)net->value_count, sizeof *q.scales),
+             .biases = tort_make(maker, (size_t)net->node_count, sizeof *q.biases)};
     tort_net_begin(&q.out, net, maker);
     TortOnnx__GraphProto *graph = q.out.proto->graph;
     graph->output = tort_make(maker, (size_t)net->node_count, sizeof *graph->output);
@@ -310,7 +332,8 @@ TortOnnx__ModelProto *tort_write_twins(const tort_write_choice *choice, int64_t 
     for (int32_t i = 0; i < net->node_count; i++) {
         write_float(&q, i);
         means[i] = NULL;
-        if (!choice->bytes[i] || !can_shift(&q, i)) continue;
+        const tort_rule *row = choice->rules->rows[i];
+        if (!choice->bytes[i] || !(row->kinds & TORT_RULE_WEIGHTS) || !can_shift(&q, i)) continue;
         means[i] = write_twin(&q, i, opset);
         TortOnnx__ValueInfoProto *port = graph->output[graph->n_output++] = tort_make(maker, 1, sizeof *port);
         tort_onnx__value_info_proto__init(port);
@@ -339,7 +362,8 @@ TortOnnx__ModelProto *tort_write_bytes(const tort_write_choice *choice, tort_mak
              .net = net,
              .maker = maker,
              .rounded = tort_make(maker, (size_t)net->value_count, sizeof *q.rounded),
-             .scales = tort_make(maker, (size_t)net->value_count, sizeof *q.scales)};
+             .scales = tort_make(maker, (size_t)net->value_count, sizeof *q.scales),
+             .biases = tort_make(maker, (size_t)net->node_count, sizeof *q.biases)};
     tort_net_begin(&q.out, net, maker);
     for (int32_t i = 0; i < net->node_count; i++)
         if (choice->bytes[i])
