@@ -7,6 +7,7 @@
 
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files/new_file.h"
+#include "runtime/cli/files/whole_file.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/option_table.h"
 #include "runtime/cli/random.h"
@@ -80,7 +81,7 @@ static tort_status write_model(const job *j, tort_error *error) {
     if (status) return status;
     errno = 0;
     if (!tort_converted_write(j->converted, file.stream)) file.cause = errno;
-    return cli_new_file_end(&file, TORT_OK, error);
+    return cli_failed_write(cli_new_file_end(&file, TORT_OK, error), error);
 }
 
 static tort_status work(job *j, tort_error *error) {

@@ -47,7 +47,7 @@ static tort_status write_model(const cli_quantized *j, tort_error *error) {
     if (status) return status;
     errno = 0;
     if (!tort_quantized_write(j->quantized, file.stream)) file.cause = errno;
-    return cli_new_file_end(&file, TORT_OK, error);
+    return cli_failed_write(cli_new_file_end(&file, TORT_OK, error), error);
 }
 
 /* The paths that will be written to, before anything runs. */

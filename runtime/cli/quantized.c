@@ -92,7 +92,7 @@ tort_status cli_choices_write(const cli_quantized *j, tort_error *error) {
         cli_print(file.stream, "%s\t%d\t%.1f\t%lld\t%s\t%s\n", u->name, u->bits, u->alone, (long long)u->weights,
                   u->nodes, u->why);
     }
-    return cli_new_file_end(&file, TORT_OK, error);
+    return cli_failed_write(cli_new_file_end(&file, TORT_OK, error), error);
 }
 
 tort_status cli_choices_read(const char *path, cli_choices *choices, tort_error *error) {

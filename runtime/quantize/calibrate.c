@@ -75,8 +75,11 @@ static tort_status run_all(tort_quantized *q, watcher *w) {
         w->into = q->folds[i % 2].ranges.statistics;
         if (!status) status = tort_trial_run(&q->judge, &q->trial, i, outputs, q->error);
         if (status) return status;
+        const int32_t inside = w->nan; /* an input is told before what it has spoilt */
+        w->nan = -1;
         for (int32_t k = 0; k < q->judge.input_count; k++)
             take(w, tort_net_find(&q->net, q->net.proto->graph->input[k]->name), &q->judge.inputs[k]);
+        if (w->nan < 0) w->nan = inside;
         if (w->nan >= 0) return nan_found(q, w);
         for (int32_t k = 0; k < q->judge.output_count; k++) tort_quantize_copy(q, &outputs[k], &w->wanted[k]);
     }
