@@ -298,6 +298,7 @@ static tort_status open_model(tort_converted *c) {
     options.struct_size = sizeof options;
     tort_status status = check_model(c);
     if (!status) status = tort_optimized_make(c->model, &options, &c->base, c->error);
+    options.symbol_count = 0; /* the message has these sizes */
     if (!status) status = raise_opset(c, &options);
     if (status) return status;
     tort_net_open(&c->net, tort_optimized_message(c->base), &c->maker);

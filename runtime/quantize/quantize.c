@@ -139,6 +139,7 @@ static tort_status open_model(tort_quantized *q) {
     options.struct_size = sizeof options;
     tort_status status = check_model(q->model, q->error);
     if (!status) status = tort_optimized_make(q->model, &options, &q->base, q->error);
+    options.symbol_count = 0; /* the message has these sizes */
     if (!status) status = raise_opset(q, &options);
     if (status) return status;
     tort_net_open(&q->net, tort_optimized_message(q->base), &q->maker);

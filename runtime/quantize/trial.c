@@ -27,9 +27,11 @@ tort_status tort_trial_pack(tort_trial *trial, const TortOnnx__ModelProto *proto
 tort_status tort_trial_open(tort_trial *trial, const TortOnnx__ModelProto *proto, const tort_session_options *options,
                             tort_error *error) {
     const tort_load_options load = {.struct_size = sizeof load};
+    tort_session_options sized = *options;
+    sized.symbol_count = 0; /* the message has these sizes, and no such name anymore */
     tort_status status = tort_trial_pack(trial, proto, error);
     if (!status) status = tort_model_load_buffer(NULL, trial->bytes, trial->size, &load, &trial->model, error);
-    if (!status) status = tort_session_create(NULL, trial->model, options, &trial->session, error);
+    if (!status) status = tort_session_create(NULL, trial->model, &sized, &trial->session, error);
     if (!status) status = tort_context_create(trial->session, &trial->context, error);
     return status;
 }

@@ -60,11 +60,27 @@ def test_arguments():
     assert arguments.stub() in text and "**options: Any" not in text
 
 
+@pytest.mark.parametrize("name", ["quantize", "convert"])
+def test_arguments_of_functions(name):
+    """Types in the stub are those of the tables, and defaults those of the program."""
+    from tinyort import arguments
+
+    (stub,) = (f for f in FUNCTIONS if f.name == name)
+    table, program = getattr(arguments, name.upper()), inspect.signature(getattr(tinyort, name)).parameters
+    for argument, default in zip(stub.args.kwonlyargs, stub.args.kw_defaults):
+        assert ast.literal_eval(default) == program[argument.arg].default
+        if argument.arg in table:
+            assert ast.unparse(argument.annotation).replace("'", '"').removesuffix(" | None") == table[argument.arg][1]
+    assert table.keys() <= {argument.arg for argument in stub.args.kwonlyargs}
+
+
 PROGRAM = """
 import tinyort
 right = tinyort.InferenceSession("m.onnx", providers=["cpu"], require="cpu", time_limit=2.5)
 wrong = tinyort.InferenceSession("m.onnx", nonsense=3)
 right.runn(None, {})
+report = tinyort.quantize("m.onnx", ({"x": i} for i in range(16)), scheme="tensorrt", progress=lambda phase, done, of: done < of, shapes={"x": (1,)})
+tinyort.convert(report.model or b"", to="float64")
 """
 
 
@@ -75,6 +91,7 @@ def test_a_type_checker(tmp_path):
     told = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path / "cache"), "program.py"], cwd=tmp_path,
                           env={"MYPYPATH": place, "PATH": "/usr/bin"}, capture_output=True, text=True).stdout  # fmt: skip
     lines = [line for line in told.splitlines() if "error: " in line]
-    assert len(lines) == 2, told
+    assert len(lines) == 3, told
+    assert lines[2].startswith("program.py:7:") and "'float64'" in lines[2]
     assert lines[0].startswith("program.py:4:") and '"nonsense"' in lines[0]
     assert lines[1].startswith("program.py:5:") and '"runn"' in lines[1]

@@ -149,6 +149,8 @@ PyObject *core_py_load_plan(PyObject *module, PyObject *arguments, PyObject *key
  * weights.
  */
 typedef enum core_extent { CORE_CHAIN, CORE_WHOLE, CORE_DESCRIBED } core_extent;
+/* Text of a file, with U+FFFD for what is not UTF-8; None for NULL. */
+PyObject *core_text(const char *bytes);
 /* A report as the dict that `tinyort plan --json` prints. */
 PyObject *core_report(tort_session *session, const core_state *state, core_extent extent);
 PyObject *core_py_providers(PyObject *module, PyObject *arguments);

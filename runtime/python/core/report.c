@@ -12,6 +12,10 @@ static PyObject *text(const char *bytes) {
     return PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)strlen(bytes), "replace");
 }
 
+PyObject *core_text(const char *bytes) {
+    return text(bytes);
+}
+
 /* Unknown numbers, which are negative, are None. */
 static PyObject *number(int64_t value) {
     if (value < 0) Py_RETURN_NONE;

@@ -10,9 +10,7 @@
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
-/* A list of str as C strings, which live as long as the list does. The caller frees the array; NULL after a failure,
- * and for no list. */
-static const char **texts_of(PyObject *list, int32_t *count) {
+const char **core_texts_of(PyObject *list, int32_t *count) {
     *count = 0;
     if (!list || list == Py_None) return NULL;
     const Py_ssize_t length = PyList_Size(list);
@@ -27,7 +25,7 @@ static const char **texts_of(PyObject *list, int32_t *count) {
     return texts;
 }
 
-/* A dict of sizes by symbol; as texts_of. */
+/* A dict of sizes by symbol; as core_texts_of. */
 static tort_symbol_size *sizes_of(PyObject *dict, int32_t *count) {
     PyObject *key, *item;
     Py_ssize_t at = 0;
@@ -46,7 +44,7 @@ static tort_symbol_size *sizes_of(PyObject *dict, int32_t *count) {
     return sizes;
 }
 
-/* A dict of shapes by input, with None for an open dimension; as texts_of. */
+/* A dict of shapes by input, with None for an open dimension; as core_texts_of. */
 static tort_input_shape *shapes_of(PyObject *dict, int32_t *count) {
     PyObject *key, *item;
     Py_ssize_t at = 0;
@@ -72,22 +70,23 @@ static tort_input_shape *shapes_of(PyObject *dict, int32_t *count) {
     return NULL;
 }
 
-/* The options of a session, and the arrays that they borrow. */
-typedef struct opening {
+/* The options of a session, the arrays that they borrow, and the arguments that own their text. */
+typedef struct core_opening {
     PyObject *source;
     int from_file;
     tort_load_options load;
     tort_session_options session;
     PyObject *pins, *symbols, *max_symbols, *shapes, *max_shapes, *bindings, *outputs, *open_inputs, *operators;
     PyObject *optimized; /* where the model is written as planning leaves it; None: nowhere */
-} opening;
+    PyObject *arguments, *keywords;
+} core_opening;
 
 /* The time_limit of an option in seconds; 0: none. */
 static uint64_t nanoseconds(double seconds) {
     return seconds > 0 && seconds < 1e9 ? (uint64_t)(seconds * 1e9) : 0;
 }
 
-static bool parse(opening *o, PyObject *arguments, PyObject *keywords) {
+static bool parse(core_opening *o, PyObject *arguments, PyObject *keywords) {
     static char *names[] = {"source",     "from_file",   "chain",           "target",       "disabled",
                             "require",    "strict",      "allow",           "plan_only",    "fusions_off",
                             "unfolded",   "allow_links", "map_external",    "assume_opset", "dynamic_limit",
@@ -98,7 +97,12 @@ static bool parse(opening *o, PyObject *arguments, PyObject *keywords) {
         assume_opset = 0;
     unsigned long long dynamic_limit = 0, trip_limit = 0, stream = 0;
     double time_limit = 0;
-    *o = (opening){.load.struct_size = sizeof o->load, .session.struct_size = sizeof o->session};
+    Py_XINCREF(arguments);
+    Py_XINCREF(keywords);
+    *o = (core_opening){.arguments = arguments,
+                        .keywords = keywords,
+                        .load.struct_size = sizeof o->load,
+                        .session.struct_size = sizeof o->session};
     if (!PyArg_ParseTupleAndKeywords(
             arguments, keywords, "Op|zzzzpzpzpppiKKOOOOOOOOOKdpO", names, &o->source, &o->from_file, &o->session.chain,
             &o->session.target, &o->session.disabled, &o->session.require, &strict, &o->session.allow, &plan_only,
@@ -117,9 +121,9 @@ static bool parse(opening *o, PyObject *arguments, PyObject *keywords) {
     o->load.allow_links = allow_links;
     o->load.map_external = map_external;
     o->load.assume_opset = assume_opset;
-    o->session.pins = texts_of(o->pins, &o->session.pin_count);
-    o->session.bindings = texts_of(o->bindings, &o->session.binding_count);
-    o->session.outputs = texts_of(o->outputs, &o->session.output_count);
+    o->session.pins = core_texts_of(o->pins, &o->session.pin_count);
+    o->session.bindings = core_texts_of(o->bindings, &o->session.binding_count);
+    o->session.outputs = core_texts_of(o->outputs, &o->session.output_count);
     o->session.symbols = sizes_of(o->symbols, &o->session.symbol_count);
     o->session.max_symbols = sizes_of(o->max_symbols, &o->session.max_symbol_count);
     o->session.shapes = shapes_of(o->shapes, &o->session.shape_count);
@@ -129,11 +133,12 @@ static bool parse(opening *o, PyObject *arguments, PyObject *keywords) {
         o->load.operator_abi = TORT_PROVIDER_ABI;
     }
     int32_t open_count;
-    o->load.open_inputs = texts_of(o->open_inputs, &open_count);
+    o->load.open_inputs = core_texts_of(o->open_inputs, &open_count);
     return !PyErr_Occurred();
 }
 
-static void opening_free(const opening *o) {
+static void opening_free(core_opening *o) {
+    if (!o) return;
     free((void *)o->session.pins);
     free((void *)o->session.bindings);
     free((void *)o->session.outputs);
@@ -142,6 +147,9 @@ static void opening_free(const opening *o) {
     free((void *)o->session.shapes);
     free((void *)o->session.max_shapes);
     free((void *)o->load.open_inputs);
+    Py_XDECREF(o->arguments);
+    Py_XDECREF(o->keywords);
+    free(o);
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -202,7 +210,8 @@ static bool keep_bytes(core_session *self, PyObject *source, const void **bytes,
     return true;
 }
 
-static tort_status write_optimized(const core_session *self, const opening *o, const char *path, tort_error *error) {
+static tort_status write_optimized(const core_session *self, const core_opening *o, const char *path,
+                                   tort_error *error) {
     tort_new_file file;
     tort_status status = tort_new_file_name(path, &file, error);
     if (!status) status = tort_new_file_open(&file, error);
@@ -211,8 +220,8 @@ static tort_status write_optimized(const core_session *self, const opening *o, c
 }
 
 /* optimized: NULL, or a path. */
-static tort_status load_model(core_session *self, const opening *o, const char *path, const void *bytes, size_t size,
-                              const char *optimized, tort_error *error) {
+static tort_status load_model(core_session *self, const core_opening *o, const char *path, const void *bytes,
+                              size_t size, const char *optimized, tort_error *error) {
     tort_status status;
     const core_stretch stretch = core_let_go();
     status = path ? tort_model_load(NULL, path, &o->load, &self->loaded, error)
@@ -223,7 +232,7 @@ static tort_status load_model(core_session *self, const opening *o, const char *
     return status;
 }
 
-static bool open_model(core_session *self, const opening *o) {
+static bool open_model(core_session *self, const core_opening *o) {
     PyObject *path = NULL, *optimized = NULL;
     const void *bytes = NULL;
     size_t size = 0;
@@ -245,14 +254,17 @@ static bool open_model(core_session *self, const opening *o) {
 }
 
 PyObject *core_py_open(PyObject *module, PyObject *arguments, PyObject *keywords) {
-    opening o;
-    core_session *self = NULL;
-    if (parse(&o, arguments, keywords)) {
-        self = new_session(module);
-        if (self && !open_model(self, &o)) Py_CLEAR(self);
-    }
-    opening_free(&o);
+    core_opening *o = calloc(1, sizeof *o);
+    if (!o) return PyErr_NoMemory();
+    core_session *self = parse(o, arguments, keywords) ? new_session(module) : NULL;
+    if (!self) return opening_free(o), NULL;
+    self->opening = o;
+    if (!open_model(self, o)) Py_CLEAR(self);
     return (PyObject *)self;
+}
+
+const tort_session_options *core_session_options(const core_session *self) {
+    return self->opening ? &self->opening->session : NULL;
 }
 
 PyObject *core_py_load_plan(PyObject *module, PyObject *arguments, PyObject *keywords) {
@@ -296,6 +308,7 @@ static void session_dealloc(PyObject *object) {
     free(self->contexts);
     free(self->inputs);
     free(self->outputs);
+    opening_free(self->opening);
     Py_XDECREF(self->bytes);
     Py_XDECREF(self->operators);
     Py_XDECREF(self->input_names);
@@ -468,6 +481,10 @@ static PyMethodDef session_methods[] = {
     {"observe", core_session_observe, METH_VARARGS, "observe(feed): (node, value, Value) of all that nodes write."},
     {"memory", core_session_memory, METH_VARARGS, "memory(shape, type, provider): a value in a provider's memory."},
     {"copy", core_session_copy, METH_VARARGS, "copy(to, from): between memories."},
+    {"quantize", (PyCFunction)(void (*)(void))core_session_quantize, METH_VARARGS | METH_KEYWORDS,
+     "quantize(read, count, progress, output, ...): (bytes or None, report)."},
+    {"convert", (PyCFunction)(void (*)(void))core_session_convert, METH_VARARGS | METH_KEYWORDS,
+     "convert(read, count, progress, output, ...): (bytes or None, report)."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,4 +1,5 @@
-/* session.h - the struct of tinyort._core.Session, for session.c (life) and run.c (runs). */
+/* session.h - the struct of tinyort._core.Session, for session.c (life), run.c (runs) and quantize.c (models that are
+ * made of it). */
 #ifndef TORT_PYTHON_SESSION_H
 #define TORT_PYTHON_SESSION_H
 
@@ -17,6 +18,7 @@ typedef struct core_context {
 typedef struct core_session {
     PyObject_HEAD PyObject *module; /* owned */
     PyObject *bytes;                /* what the model was read from, which must stay; NULL: a file */
+    struct core_opening *opening;   /* what it was opened with; NULL: a saved plan */
     PyObject *operators;            /* what keeps the application's operators; NULL: none */
     tort_model *loaded;             /* NULL if the session owns its model, as one of a saved plan does */
     const tort_model *model;
@@ -36,6 +38,16 @@ typedef struct core_session {
 tort_context *core_context_take(core_session *self, const void *token, tort_error *error);
 /* Gives it back for the next run. */
 void core_context_give(core_session *self, const tort_context *context);
+
+/* The options that a session was opened with, which live as long as it does; NULL: it is one of a saved plan. */
+const tort_session_options *core_session_options(const core_session *self);
+/* A list of str as C strings, which live as long as the list does. The caller frees the array; NULL after a failure,
+ * and for no list. */
+const char **core_texts_of(PyObject *list, int32_t *count);
+
+/* Methods of a session that quantize.c has. */
+PyObject *core_session_quantize(PyObject *object, PyObject *arguments, PyObject *keywords);
+PyObject *core_session_convert(PyObject *object, PyObject *arguments, PyObject *keywords);
 
 /* Methods of a session that run.c has. */
 PyObject *core_session_run(PyObject *object, PyObject *arguments);

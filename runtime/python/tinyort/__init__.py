@@ -8,7 +8,7 @@
 
 Classes and functions have onnxruntime's names and arguments; what tinyort has beyond that: session.placement(),
 session.assert_on(), session.memory(), session.profile(), session.save_plan() and load_plan(), plan(), providers(),
-compare(), op. `python -m tinyort.as_onnxruntime SCRIPT` runs a program that imports onnxruntime, unchanged.
+compare(), quantize(), convert(), op. `python -m tinyort.as_onnxruntime SCRIPT` runs a program that imports onnxruntime, unchanged.
 """
 
 from . import _core, errors, values
@@ -35,6 +35,9 @@ _LATER = {  # imported when first used, so that `import tinyort` stays quick
     "IOBinding": "binding",
     "SessionIOBinding": "binding",
     "compare": "comparing",
+    "convert": "quantizing",
+    "quantize": "quantizing",
+    "Report": "quantizing",
     "op": "operators",
     "Profile": "profile",
 }
@@ -117,9 +120,9 @@ def has_collective_ops():
 
 __all__ = [
     "Error", "ExecutionMode", "ExecutionOrder", "GraphOptimizationLevel", "IOBinding", "InferenceSession", "ModelMetadata",
-    "NodeArg", "OrtValue", "Placement", "Profile", "RunOptions", "SessionIOBinding", "SessionOptions", "compare",
+    "NodeArg", "OrtValue", "Placement", "Profile", "Report", "RunOptions", "SessionIOBinding", "SessionOptions", "compare", "convert",
     "disable_telemetry_events", "enable_telemetry_events", "errors", "get_all_providers", "get_available_providers",
     "get_build_info", "get_device", "get_ep_devices", "get_version_string", "has_collective_ops", "load_plan", "op", "plan",
-    "preload_dlls", "providers", "register_execution_provider_library", "set_default_logger_severity", "set_default_logger_verbosity", "set_seed",
+    "preload_dlls", "providers", "quantize", "register_execution_provider_library", "set_default_logger_severity", "set_default_logger_verbosity", "set_seed",
     "unregister_execution_provider_library",
 ]  # fmt: skip

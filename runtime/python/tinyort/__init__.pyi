@@ -1,4 +1,4 @@
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from os import PathLike
 from typing import Any, Literal, TypedDict
@@ -190,6 +190,9 @@ class Profile:
     total: float
     def __init__(self, core: Any, feed: Mapping[str, _Input], runs: int) -> None: ...
 
+class Report(dict[str, Any]):
+    model: bytes | None
+
 class InferenceSession:
     def __init__(
         self,
@@ -261,6 +264,40 @@ def compare(
     atol: float | None = None,
     **options: Unpack[SessionArguments],
 ) -> Any: ...
+def quantize(
+    model: _Model,
+    data: Iterable[Mapping[str, _Input] | _Input] | Any | None = None,
+    output: str | PathLike[str] | None = None,
+    *,
+    scheme: Literal["ort", "firmware", "tensorrt"] = "ort",
+    keep: Sequence[str] = (),
+    keep_ops: Sequence[str] = (),
+    max_error: float | None = None,
+    min_agreement: float | None = None,
+    truth: Sequence[int] | None = None,
+    max_bytes: int | None = None,
+    sensitivity: bool = True,
+    weight_type: Literal["int4", "int8"] | None = None,
+    block: int | None = None,
+    dynamic: bool = False,
+    chain: str | Sequence[str] = "cpu",
+    progress: Callable[[str, int, int], bool | None] | None = None,
+    **options: Unpack[SessionArguments],
+) -> Report: ...
+def convert(
+    model: _Model,
+    output: str | PathLike[str] | None = None,
+    *,
+    to: Literal["float16", "bfloat16", "float32"] = "float16",
+    data: Iterable[Mapping[str, _Input] | _Input] | Any | None = None,
+    io: Literal["keep", "convert"] = "keep",
+    keep: Sequence[str] = (),
+    keep_ops: Sequence[str] = (),
+    min_db: float | None = None,
+    chain: str | Sequence[str] = "cpu",
+    progress: Callable[[str, int, int], bool | None] | None = None,
+    **options: Unpack[SessionArguments],
+) -> Report: ...
 def op(
     name: str,
     inputs: str = "X:T",

@@ -1,6 +1,7 @@
-"""The keyword arguments of sessions: one table that checks them, and that the stub for type checkers repeats."""
+"""The keyword arguments of sessions, of quantize() and of convert(): tables that check them, and that the stub for type checkers repeats."""
 
 import difflib
+from array import array
 
 
 class _Wrong(Exception):
@@ -53,6 +54,55 @@ def _seconds(value):
     return value
 
 
+def _number(value):
+    """A number as float() takes it, so that NumPy's are."""
+    if isinstance(value, (bool, str, bytes)):
+        raise _Wrong("a number")
+    try:
+        number = float(value)
+    except TypeError:
+        raise _Wrong("a number") from None
+    if not 0 <= number < float("inf"):
+        raise ValueError("is no number from 0 on")
+    return number
+
+
+def _share(value):
+    number = _number(value)
+    if number > 1:
+        raise ValueError("is no share from 0 to 1")
+    return number
+
+
+def _rows(value):
+    number = _whole(value)
+    if number < 16 or number & (number - 1):
+        raise ValueError("is no power of two from 16 on")
+    return number
+
+
+def _labels(value):
+    try:
+        return array("q", value)
+    except TypeError:
+        raise _Wrong("a list of int, a label for each sample") from None
+    except OverflowError:
+        raise ValueError("has a label of more than 64 bits") from None
+
+
+def _choice(**choices):
+    """A check for words; the extension has a number for each."""
+
+    def check(value):
+        if not isinstance(value, str):
+            raise _Wrong("a str")
+        if value not in choices:
+            raise ValueError(f"is none of {', '.join(choices)}")
+        return choices[value]
+
+    return check
+
+
 def _sizes(value):
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
         raise _Wrong("a dict of sizes by the name of a dimension")
@@ -97,16 +147,39 @@ SESSION = {
     "time_limit": (_seconds, "float", "time_limit=2.5"),
 }
 
+_KEEPING = {
+    "keep": (_texts, "Sequence[str]", 'keep=["conv1"]'),
+    "keep_ops": (_texts, "Sequence[str]", 'keep_ops=["Softmax"]'),
+}
+QUANTIZE = {
+    **_KEEPING,
+    "scheme": (_choice(ort=0, firmware=1, tensorrt=2), 'Literal["ort", "firmware", "tensorrt"]', 'scheme="tensorrt"'),
+    "max_error": (_number, "float", "max_error=30"),
+    "min_agreement": (_share, "float", "min_agreement=0.99"),
+    "truth": (_labels, "Sequence[int]", "truth=[3, 0, 7]"),
+    "max_bytes": (_whole, "int", "max_bytes=2 << 20"),
+    "sensitivity": (_flag, "bool", "sensitivity=False"),
+    "weight_type": (_choice(int4=4, int8=8), 'Literal["int4", "int8"]', 'weight_type="int4"'),
+    "block": (_rows, "int", "block=32"),
+    "dynamic": (_flag, "bool", "dynamic=True"),
+}
+CONVERT = {
+    **_KEEPING,
+    "to": (_choice(float16=10, bfloat16=16, float32=1), 'Literal["float16", "bfloat16", "float32"]', 'to="float16"'),
+    "io": (_choice(keep=0, convert=1), 'Literal["keep", "convert"]', 'io="convert"'),
+    "min_db": (_number, "float", "min_db=40"),
+}
 
-def checked(options):
+
+def checked(options, table=SESSION):
     """The options as the extension takes them. TypeError for an unknown name and for a wrong kind, ValueError for a
     value that cannot be, with an example of the right form."""
     taken = {}
     for name, value in options.items():
-        if name not in SESSION:
-            near = difflib.get_close_matches(name, SESSION, 1)
-            raise TypeError(f"there is no argument {name!r}" + (f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(SESSION)}"))
-        check, _, example = SESSION[name]
+        if name not in table:
+            near = difflib.get_close_matches(name, table, 1)
+            raise TypeError(f"there is no argument {name!r}" + (f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(table)}"))
+        check, _, example = table[name]
         if value is None:
             continue
         try:

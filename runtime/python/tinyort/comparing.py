@@ -29,12 +29,12 @@ class Comparison:
                 f"{found['node']} ({found['op']}): {found['text']}>")
 
 
-def random_feed(session, seed=0):
+def random_feed(ports, seed=0):
     """Inputs at random: floats of 0 to 1, integers of 0 and 1; dimensions that are not fixed are 1."""
     numpy = numpy_or_none()
     random = numpy.random.default_rng(seed)
     feed = {}
-    for port in session.get_inputs():
+    for port in ports:
         shape = [dim if isinstance(dim, int) else 1 for dim in port.shape]
         name = TYPE_NAMES[port.element_type]
         if name in ("float", "double", "float16"):
@@ -80,7 +80,7 @@ def compare(model, a, b, feed=None, rtol=None, atol=None, **options):
     if numpy is None:
         raise ImportError("compare() needs numpy")
     sessions = [InferenceSession(model, chain=chain, unfolded=True, **options) for chain in (a, b)]
-    feed = random_feed(sessions[0]) if feed is None else feed
+    feed = random_feed(sessions[0].get_inputs()) if feed is None else feed
     first = {(node, name): value for node, name, value in sessions[0]._core.observe(feed)}
     nodes = {node["index"]: node for node in sessions[1].placement().nodes}
     compared, worst, different = 0, 0.0, []
