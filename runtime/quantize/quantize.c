@@ -55,6 +55,18 @@ tort_status tort_quantize_judge(tort_quantized *q, const tort_fold *fold, const 
     return status;
 }
 
+uint64_t tort_quantize_bytes(tort_quantized *q, const bool *bytes) {
+    const tort_write_choice choice = {.rules = &q->rules,
+                                      .bytes = bytes,
+                                      .ranges = q->folds[0].chosen,
+                                      .scheme = q->options->scheme,
+                                      .weights = &q->weights};
+    const TortOnnx__ModelProto *proto = tort_write_bytes(&choice, &q->scratch);
+    const uint64_t size = protobuf_c_message_get_packed_size(&proto->base);
+    empty(q);
+    return size;
+}
+
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
 /* Operators of models that are quantized already. */

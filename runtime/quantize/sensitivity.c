@@ -148,6 +148,7 @@ tort_status tort_quantize_keep(tort_quantized *q, bool *bytes) {
                 .small = SMALL * power_of(q->report.db_all)};
     const tort_judgement all = {.db = q->report.db_all, .agreement = q->report.agreement_all};
     tort_status status = TORT_OK;
+    q->report.bytes = tort_quantize_bytes(q, bytes);
     q->report.met = meets(q, &all);
     if (!q->options->sensitivity && (!asked || q->report.met)) return TORT_OK;
     if (units) status = look_into(&s, 0, units, true);

@@ -52,6 +52,7 @@ tort_status tort_quantize_judge(tort_quantized *q, const tort_fold *fold, const 
 
 /* True if the options keep a node in float32. */
 bool tort_quantize_is_kept(const tort_quantized *q, int32_t node);
+uint64_t tort_quantize_bytes(tort_quantized *q, const bool *bytes); /* of the message with these nodes in bytes */
 
 tort_status tort_quantize_calibrate(tort_quantized *q); /* calibrate.c: statistics, and wanted outputs */
 tort_status tort_quantize_choose(tort_quantized *q, const bool *bytes); /* choose.c: rule, margin, shift */

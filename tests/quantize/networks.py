@@ -426,10 +426,16 @@ def main(program, folder, *names):
         db, agreement, seconds, report = network.tinyort(program, "--quick")
         rows.append((db, agreement, peer[best][0] if best else -120.0, max((p[1] for p in peer.values()), default=0.0)))
         rule = report["rules"][0]
+        weights = sum(u["weights"] for u in report["units"])
+        kept_db, kept_agreement, kept_seconds, kept = network.tinyort(program, "--max-error", "100", "--max-bytes", str(report["bytes"] + int(0.15 * 3 * weights)))
+        share = sum(u["weights"] for u in kept["units"] if u["bits"] == 32) / max(1, weights)
+        rows[-1] += (kept_db,)
         print(f"{name:12} onnxruntime {rows[-1][2]:6.1f} dB {rows[-1][3]:.3f} ({best})   tinyort {db:6.1f} dB {agreement:.3f} in {seconds:.0f} s"
-              f" ({rule['ranges']}, margin {rule['margin']:d}, bias {rule['bias']:d}; told {report['db']:.1f})", flush=True)  # fmt: skip
+              f" ({rule['ranges']}, margin {rule['margin']:d}, bias {rule['bias']:d}; told {report['db']:.1f});"
+              f" {kept['kept']} of {len(kept['units'])} units, {100 * share:.0f} % of weights float32: {kept_db:.1f} dB {kept_agreement:.3f} in {kept_seconds:.0f} s", flush=True)  # fmt: skip
     real = [r for r in rows if r[2] > -100]
-    print(f"mean over {len(real)}: onnxruntime {np.mean([r[2] for r in real]):.1f} dB, tinyort {np.mean([r[0] for r in real]):.1f} dB")
+    mean = [np.mean([r[k] for r in real]) for k in (2, 0, 4)]
+    print(f"mean over {len(real)}: onnxruntime {mean[0]:.1f} dB, tinyort {mean[1]:.1f} dB, with the most sensitive units in float32 {mean[2]:.1f} dB")
 
 
 if __name__ == "__main__":
