@@ -113,7 +113,7 @@ def check_words(checks, tinyort, readme):
         checks.check(f"TORT_{code}" in header, f"{code} is not a verdict")
     helps = "".join(
         subprocess.run([tinyort, command, "--help"], capture_output=True, text=True).stdout
-        for command in ("run", "plan", "test", "bench", "compare", "extract", "reduce", "compile", "providers", "inspect")
+        for command in ("run", "plan", "test", "bench", "compare", "extract", "reduce", "compile", "quantize", "convert", "validate", "providers", "inspect")
     )
     named = re.sub(r"^(\| `\w+` \|) `--[^|]*", r"\1", readme, flags=re.M)  # without the old names in the table of options that have new ones
     for option in sorted(set(re.findall(r"`(--[a-z-]+)", named))):
