@@ -400,6 +400,7 @@ static const kernel_case kernel_cases[] = {
     {"", "MatMul", "matmul_packed", make_row_by_matrix, NULL},
     {"", "MatMulInteger", "matmul_integer_packed", make_matmul_integer, NULL},
     {"", "QLinearMatMul", "qlinear_matmul_packed", make_qlinear_matmul, NULL},
+    {"tinyort", "QLinearMatMul", "qlinear_matmul_biased", make_biased_matmul, NULL},
     {"", "ConvInteger", "conv_integer_packed", make_conv_integer, NULL},
     {"", "QLinearConv", "qlinear_conv_packed", make_qlinear_conv, NULL},
     {"", "QLinearConv", "qlinear_conv_depthwise", make_qlinear_depthwise, NULL},

@@ -68,6 +68,7 @@ void make_conv_transpose(random_node *n, random_source *r);
 void make_qlinear_conv(random_node *n, random_source *r);
 void make_qlinear_depthwise(random_node *n, random_source *r);
 void make_qlinear_matmul(random_node *n, random_source *r);
+void make_biased_matmul(random_node *n, random_source *r);
 void make_matmul_integer(random_node *n, random_source *r);
 void make_conv_integer(random_node *n, random_source *r);
 void make_window(random_node *n, random_source *r, int32_t axes, const int64_t *kernel);

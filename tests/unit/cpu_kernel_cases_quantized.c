@@ -119,6 +119,27 @@ void make_qlinear_matmul(random_node *n, random_source *r) {
     n->opset = 10;
 }
 
+/* tinyort's: A has one scale, and there is a bias, an int32 for each column. */
+void make_biased_matmul(random_node *n, random_source *r) {
+    const int64_t a[3] = {draw(r, 1, 3), draw(r, 1, 20), pick(r, (const int64_t[]){1, 7, 257, 1000}, 4)};
+    const int64_t b[2] = {a[2], draw(r, 1, 40)};
+    const bool many = chance(r, 50);
+    for (int32_t i = 0; i < 3; i++) {
+        const tort_type type = byte_type(r);
+        const int32_t rank = i == 1 && many;
+        if (i == 0) add_integers(n, r, type, 3, a);
+        if (i == 1) add_integers(n, r, type, 2, b);
+        add_tensor(n, r, rank, &b[1]);
+        float *scale = n->inputs[n->input_count - 1].data;
+        for (int64_t j = 0; j < (rank ? b[1] : 1); j++) scale[j] = (float)(1 << draw(r, 0, 3)) / 64;
+        if (i == 2) scale[0] *= 256;
+        add_integers(n, r, type, rank, &b[1]);
+    }
+    add_integers(n, r, TORT_INT32, 1, &b[1]);
+    n->constant[3] = n->constant[5] = chance(r, 60);
+    n->opset = 1;
+}
+
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
 void make_matmul_to_float(random_node *n, random_source *r) {
