@@ -11,7 +11,7 @@
 /* Whose rules the model follows. */
 typedef enum tort_scheme {
     TORT_SCHEME_ORT,      /* uint8 values with zero points, int8 weights by channel, int32 biases */
-    TORT_SCHEME_FIRMWARE, /* as ORT */
+    TORT_SCHEME_FIRMWARE, /* as ORT, with values in int8 */
     TORT_SCHEME_TENSORRT, /* int8 without zero points, at the inputs of products alone; biases in float32 */
 } tort_scheme;
 

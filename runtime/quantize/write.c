@@ -23,6 +23,15 @@ static bool is_symmetric(const qdq *q) {
     return q->choice->scheme == TORT_SCHEME_TENSORRT;
 }
 
+/* What a code of 0..255 is less when it is written: a Cortex-M widens int8 in fewer instructions than uint8. */
+static int32_t signed_by(const qdq *q) {
+    return q->choice->scheme == TORT_SCHEME_FIRMWARE ? 128 : 0;
+}
+
+static tort_type code_type(const qdq *q) {
+    return q->choice->scheme == TORT_SCHEME_ORT ? TORT_UINT8 : TORT_INT8;
+}
+
 /* True if what makes the value rounds it: then all that read it, read it rounded. */
 static bool is_made_rounded(const qdq *q, int32_t value) {
     const tort_net_value *v = &q->net->values[value];
@@ -40,12 +49,11 @@ static char *plain_name(qdq *q, int32_t value) {
 
 /* The initializers of a scale and of a zero point. */
 static void add_codes(qdq *q, const char *name, float scale, int32_t zero, char *names[2]) {
-    const uint8_t code = (uint8_t)zero;
-    const tort_type type = is_symmetric(q) ? TORT_INT8 : TORT_UINT8;
+    const uint8_t code = (uint8_t)(zero - signed_by(q));
     names[0] =
         tort_net_scalar(&q->out, tort_net_fresh(q->net, name, "_scale", q->maker), TORT_FLOAT, &scale, sizeof scale);
-    names[1] =
-        tort_net_scalar(&q->out, tort_net_fresh(q->net, name, "_zero_point", q->maker), type, &code, sizeof code);
+    names[1] = tort_net_scalar(&q->out, tort_net_fresh(q->net, name, "_zero_point", q->maker), code_type(q), &code,
+                               sizeof code);
 }
 
 static char *round_value(qdq *q, int32_t value) {
@@ -83,11 +91,11 @@ static char *round_constant(qdq *q, int32_t value) {
     add_codes(q, v->name, scale, zero, names);
     for (int64_t i = 0; i < count; i++) {
         const float code = nearbyintf(from[i] / scale) + (float)zero;
-        codes[i] =
-            is_symmetric(q) ? (uint8_t)(int8_t)fminf(fmaxf(code, -127), 127) : (uint8_t)fminf(fmaxf(code, 0), 255);
+        codes[i] = is_symmetric(q) ? (uint8_t)(int8_t)fminf(fmaxf(code, -127), 127)
+                                   : (uint8_t)((int32_t)fminf(fmaxf(code, 0), 255) - signed_by(q));
     }
-    char *quantized = tort_net_constant(&q->out, tort_net_fresh(q->net, v->name, "_quantized", q->maker),
-                                        is_symmetric(q) ? TORT_INT8 : TORT_UINT8, v->rank, v->dims, codes);
+    char *quantized = tort_net_constant(&q->out, tort_net_fresh(q->net, v->name, "_quantized", q->maker), code_type(q),
+                                        v->rank, v->dims, codes);
     char *name = tort_net_fresh(q->net, v->name, "_DequantizeLinear_Output", q->maker);
     tort_net_node_of(&q->out, "DequantizeLinear", name, (char *[]){quantized, names[0], names[1], NULL});
     return q->rounded[value] = name;
