@@ -14,12 +14,13 @@ test-firmware: $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/trees.py $(TINYORT)
 
 .PHONY: test-firmware-more
-## Test more of `tinyort compile`, for minutes: chains of 8-bit layers, bands of rows, scikit-learn's pipelines, keyword spotters.
+## Test more of `tinyort compile`, for minutes: chains of 8-bit layers, bands of rows, scikit-learn's pipelines, keyword spotters, a page of boards.
 test-firmware-more: $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/bytes.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/bands.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/rows.py $(TINYORT)
 	@$(VENV)/bin/python tests/firmware/keywords.py $(TINYORT)
+	@$(VENV)/bin/python tests/firmware/page.py $(TINYORT) quantized-cortex-m4
 
 .PHONY: test-firmware-projects
 ## Build what `tinyort compile --project` writes by CMake, and hold the other kinds to what their build systems ask for.
@@ -45,4 +46,4 @@ test-compile: $(TINYORT)
 test-firmware-networks: $(TINYORT) $(MODELS_VENV)/ready
 	@$(MODELS_VENV)/bin/python tests/firmware/networks.py $(TINYORT) $(if $(ONLY),--only $(ONLY))
 	@.ci/setup.sh embed
-	@$(MODELS_VENV)/bin/python tests/firmware/page.py $(TINYORT)
+	@$(MODELS_VENV)/bin/python tests/firmware/page.py $(TINYORT) gesture-cortex-m4
