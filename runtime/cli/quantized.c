@@ -56,7 +56,7 @@ static tort_status measure(const cli_quantized *j, tort_context *const contexts[
 }
 
 tort_status cli_quantized_measure(cli_quantized *j, tort_error *error) {
-    const tort_session_options options = cli_session_options(j->options, j->options->chains.items[0]);
+    tort_session_options options = cli_session_options(j->options, j->options->chains.items[0]);
     tort_model *after = NULL;
     tort_session *sessions[2] = {NULL, NULL};
     tort_context *contexts[2] = {NULL, NULL};
@@ -64,6 +64,7 @@ tort_status cli_quantized_measure(cli_quantized *j, tort_error *error) {
     for (int i = 0; !status && i < 2; i++) {
         status = cli_open_session(i ? after : j->model, &options, &sessions[i], error);
         if (!status) status = tort_context_create(sessions[i], &contexts[i], error);
+        options.symbol_count = 0; /* the model that was written has these sizes */
     }
     if (!status) status = measure(j, contexts, j->costs, error);
     for (int i = 0; i < 2; i++) {
