@@ -256,7 +256,7 @@ static tort_status round_with_samples(job *j) {
         if (!status) status = round_layers(j, first, end);
         for (int32_t i = first; i < end; i++) j->inputs[i].sums = NULL;
     }
-    tort_trial_close(&q->trial);
+    tort_quantize_close(q);
     return status;
 }
 
@@ -315,7 +315,7 @@ static tort_status judge(tort_quantized *q) {
     if (!status)
         status = tort_trial_judge(&q->judge, &q->trial, q->folds[0].judges, q->folds[0].judge_count, &found,
                                   &q->scratch, q->error);
-    tort_trial_close(&q->trial);
+    tort_quantize_close(q);
     if (status) return status;
     r->db = r->db_all = found.db;
     r->agreement = r->agreement_all = found.agreement;

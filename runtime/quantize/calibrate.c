@@ -127,7 +127,7 @@ tort_status tort_quantize_calibrate(tort_quantized *q) {
                                            .symmetric = q->options->scheme == TORT_SCHEME_TENSORRT};
     tort_status status = tort_quantize_open(q, q->net.proto, true);
     if (!status) status = run_all(q, &w);
-    tort_trial_close(&q->trial);
+    tort_quantize_close(q);
     if (status) return status;
     refuse_unknown(q, w.infinite);
     for (int32_t f = 0; !status && f < q->fold_count; f++) status = tort_quantize_cut(q, &q->folds[f].ranges);

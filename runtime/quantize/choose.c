@@ -10,7 +10,11 @@
 #include "runtime/include/op.h"
 #include "runtime/quantize/state.h"
 
-enum { MAX_CORRECTING = 32 }; /* samples that biases are corrected with */
+enum {
+    MAX_CORRECTING = 32,    /* samples that biases are corrected with */
+    MANY_WEIGHTS = 4 << 20, /* of which twins take their memory part by part, with a run of the whole for each */
+    PARTS = 4
+};
 
 static tort_status add_means(tort_quantized *q, const char *const *means, const int32_t *samples, int32_t count,
                              double **shift) {
@@ -29,18 +33,44 @@ static tort_status add_means(tort_quantized *q, const char *const *means, const 
     return TORT_OK;
 }
 
+/* Twins of the nodes of `part`, on their own trial. */
+static tort_status correct_part(tort_quantized *q, const bool *part, const tort_range *ranges, const int32_t *samples,
+                                int32_t count, double **shift) {
+    const tort_write_choice choice = {
+        .rules = &q->rules, .bytes = part, .ranges = ranges, .scheme = q->options->scheme, .weights = &q->weights};
+    const char **means = tort_make(&q->maker, (size_t)q->net.node_count, sizeof *means);
+    const TortOnnx__ModelProto *proto = tort_write_twins(&choice, q->opset, means, &q->scratch);
+    tort_status status = TORT_OK;
+    if (proto->graph->n_output) status = tort_quantize_open(q, proto, false);
+    if (!status && proto->graph->n_output)
+        status = add_means(q, means, samples, count < MAX_CORRECTING ? count : MAX_CORRECTING, shift);
+    tort_quantize_close(q);
+    return status;
+}
+
+/* Elements of the weights that a node multiplies by. */
+static int64_t weights_of(const tort_quantized *q, int32_t node) {
+    const bool product = q->rules.rows[node] && q->rules.rows[node]->kinds & TORT_RULE_WEIGHTS;
+    const TortOnnx__TensorProto *constant = product ? q->net.values[q->net.nodes[node].inputs[1]].constant : NULL;
+    return constant ? tort_net_count(constant) : 0;
+}
+
 tort_status tort_quantize_correct(tort_quantized *q, const bool *bytes, const tort_range *ranges,
                                   const int32_t *samples, int32_t count, const double *const **shift) {
-    const tort_write_choice choice = {
-        .rules = &q->rules, .bytes = bytes, .ranges = ranges, .scheme = q->options->scheme, .weights = &q->weights};
-    const char **means = tort_make(&q->maker, (size_t)q->net.node_count, sizeof *means);
+    bool *part = tort_make(&q->maker, (size_t)q->net.node_count, sizeof *part);
     double **sums = tort_make(&q->maker, (size_t)q->net.node_count, sizeof *sums);
-    const TortOnnx__ModelProto *proto = tort_write_twins(&choice, q->opset, means, &q->scratch);
+    int64_t total = 0, held = 0;
+    tort_status status = TORT_OK;
     *shift = (const double *const *)sums;
-    if (!proto->graph->n_output) return TORT_OK;
-    tort_status status = tort_quantize_open(q, proto, false);
-    if (!status) status = add_means(q, means, samples, count < MAX_CORRECTING ? count : MAX_CORRECTING, sums);
-    tort_trial_close(&q->trial);
+    for (int32_t i = 0; i < q->net.node_count; i++) total += weights_of(q, i);
+    for (int32_t i = 0; !status && i < q->net.node_count; i++) {
+        part[i] = bytes[i];
+        held += bytes[i] ? weights_of(q, i) : 0;
+        if (i + 1 < q->net.node_count && (total < MANY_WEIGHTS || held < total / PARTS)) continue;
+        status = correct_part(q, part, ranges, samples, count, sums);
+        memset(part, 0, (size_t)q->net.node_count * sizeof *part);
+        held = 0;
+    }
     return status;
 }
 

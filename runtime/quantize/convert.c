@@ -32,9 +32,7 @@ static tort_status open_trial(tort_converted *c, const TortOnnx__ModelProto *pro
     options.struct_size = sizeof options;
     options.unfolded = true;
     options.plan_only = false;
-    const tort_status status = tort_trial_open(&c->trial, proto, &options, c->error);
-    empty(c);
-    return status;
+    return tort_trial_open(&c->trial, proto, &options, c->error);
 }
 
 /* ---- the float32 model ------------------------------------------------------------------------------------------- */
@@ -277,31 +275,20 @@ static tort_status check_model(const tort_converted *c) {
     return TORT_OK;
 }
 
-/* bfloat16 came with opset 13: an older model is raised, and folded once more. */
-static tort_status raise_opset(tort_converted *c, const tort_session_options *options) {
-    const tort_load_options load = {.struct_size = sizeof load};
-    TortOnnx__ModelProto *proto = tort_optimized_message(c->base);
-    if (c->options->to != TORT_BFLOAT16 || tort_opset_of(proto) >= TORT_QUANTIZE_OPSET) return TORT_OK;
-    tort_status status = tort_opset_raise(proto, &c->scratch, c->error);
-    if (!status) status = tort_trial_pack(&c->raised, proto, c->error);
-    empty(c);
-    if (!status)
-        status = tort_model_load_buffer(NULL, c->raised.bytes, c->raised.size, &load, &c->raised.model, c->error);
-    tort_optimized_free(c->base);
-    c->base = NULL;
-    return status ? status : tort_optimized_make(c->raised.model, options, &c->base, c->error);
-}
-
 static tort_status open_model(tort_converted *c) {
     tort_session_options options = c->options->session;
     const tort_type to = c->options->to;
     options.struct_size = sizeof options;
     tort_status status = check_model(c);
     if (!status) status = tort_optimized_make(c->model, &options, &c->base, c->error);
-    options.symbol_count = 0; /* the message has these sizes */
-    if (!status) status = raise_opset(c, &options);
     if (status) return status;
-    tort_net_open(&c->net, tort_optimized_message(c->base), &c->maker);
+    TortOnnx__ModelProto *proto = tort_optimized_message(c->base);
+    const bool old = c->options->to == TORT_BFLOAT16 && tort_opset_of(proto) < TORT_QUANTIZE_OPSET; /* came with 13 */
+    if (old) status = tort_opset_raise(proto, &c->maker, c->error);
+    if (status) return status;
+    tort_net_open(&c->net, proto, &c->maker);
+    if (old) status = tort_trial_types(&c->net, c->error);
+    if (status) return status;
     c->seen = tort_make(&c->maker, (size_t)c->net.value_count, sizeof *c->seen);
     c->need = tort_make(&c->maker, (size_t)c->net.value_count, sizeof *c->need);
     c->wanted = tort_make(&c->maker, (size_t)c->net.value_count, sizeof *c->wanted);
@@ -388,6 +375,5 @@ void tort_converted_free(tort_converted *c) {
     tort_arena_free(&c->scratch.arena);
     tort_arena_free(&c->maker.arena);
     tort_optimized_free(c->base);
-    tort_trial_close(&c->raised);
     tort_free(&env, c, sizeof *c);
 }

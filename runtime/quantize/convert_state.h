@@ -20,7 +20,7 @@ struct tort_converted {
     const tort_model *model;
     const tort_convert_options *options;
     tort_error *error;
-    tort_trial raised, trial; /* a model of an old opset as one of 13; the message that is open */
+    tort_trial trial; /* the message that is open */
     tort_optimized *base;
     tort_net net;
     tort_retype retype;

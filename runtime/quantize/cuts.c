@@ -125,6 +125,6 @@ tort_status tort_quantize_cut(tort_quantized *q, tort_ranges *ranges) {
     if (!end_count) return TORT_OK;
     tort_status status = tort_quantize_open(q, proto, false);
     if (!status) status = run_regions(q, ranges, roots, root_count, ends, end_count);
-    tort_trial_close(&q->trial);
+    tort_quantize_close(q);
     return status;
 }

@@ -32,9 +32,12 @@ tort_status tort_quantize_open(tort_quantized *q, const TortOnnx__ModelProto *pr
     options.struct_size = sizeof options;
     options.unfolded = unfolded;
     options.plan_only = false;
-    const tort_status status = tort_trial_open(&q->trial, proto, &options, q->error);
+    return tort_trial_open(&q->trial, proto, &options, q->error);
+}
+
+void tort_quantize_close(tort_quantized *q) {
+    tort_trial_close(&q->trial);
     empty(q);
-    return status;
 }
 
 tort_status tort_quantize_judge(tort_quantized *q, const tort_fold *fold, const bool *bytes, const tort_range *ranges,
@@ -50,8 +53,7 @@ tort_status tort_quantize_judge(tort_quantized *q, const tort_fold *fold, const 
     const int32_t count = max < fold->judge_count ? max : fold->judge_count;
     tort_status status = tort_quantize_open(q, tort_write_bytes(&choice, &q->scratch), false);
     if (!status) status = tort_trial_judge(&q->judge, &q->trial, fold->judges, count, judgement, &q->scratch, q->error);
-    tort_trial_close(&q->trial);
-    empty(q);
+    tort_quantize_close(q);
     return status;
 }
 
@@ -130,31 +132,21 @@ static tort_status keep_asked(tort_quantized *q) {
     return TORT_OK;
 }
 
-/* A model of an old opset is raised, and folded once more, which also finds the types of its values. */
-static tort_status raise_opset(tort_quantized *q, const tort_session_options *options) {
-    const tort_load_options load = {.struct_size = sizeof load};
-    TortOnnx__ModelProto *proto = tort_optimized_message(q->base);
-    const int64_t needed = q->options->weight_bits ? 0 : q->options->dynamic ? 11 : TORT_QUANTIZE_OPSET;
-    if (tort_opset_of(proto) >= needed) return TORT_OK;
-    tort_status status = tort_opset_raise(proto, &q->scratch, q->error);
-    if (!status) status = tort_trial_pack(&q->raised, proto, q->error);
-    empty(q);
-    if (!status)
-        status = tort_model_load_buffer(NULL, q->raised.bytes, q->raised.size, &load, &q->raised.model, q->error);
-    tort_optimized_free(q->base);
-    q->base = NULL;
-    return status ? status : tort_optimized_make(q->raised.model, options, &q->base, q->error);
-}
-
 static tort_status open_model(tort_quantized *q) {
     tort_session_options options = q->options->session;
     options.struct_size = sizeof options;
     tort_status status = check_model(q->model, q->error);
     if (!status) status = tort_optimized_make(q->model, &options, &q->base, q->error);
-    options.symbol_count = 0; /* the message has these sizes */
-    if (!status) status = raise_opset(q, &options);
     if (status) return status;
-    tort_net_open(&q->net, tort_optimized_message(q->base), &q->maker);
+    TortOnnx__ModelProto *proto = tort_optimized_message(q->base);
+    const bool old = tort_opset_of(proto) < (q->options->weight_bits ? 0
+                                             : q->options->dynamic   ? 11
+                                                                     : TORT_QUANTIZE_OPSET);
+    if (old) status = tort_opset_raise(proto, &q->maker, q->error);
+    if (status) return status;
+    tort_net_open(&q->net, proto, &q->maker);
+    if (old) status = tort_trial_types(&q->net, q->error);
+    if (status) return status;
     q->opset = tort_opset_of(q->net.proto);
     tort_rules_apply(&q->rules, &q->net, q->options->scheme, &q->maker);
     q->weights =
@@ -352,6 +344,5 @@ void tort_quantized_free(tort_quantized *q) {
     tort_arena_free(&q->scratch.arena);
     tort_arena_free(&q->maker.arena);
     tort_optimized_free(q->base);
-    tort_trial_close(&q->raised);
     tort_free(&env, q, sizeof *q);
 }

@@ -23,7 +23,6 @@ struct tort_quantized {
     const tort_model *model;
     const tort_quantize_options *options;
     tort_error *error;
-    tort_trial raised;    /* a model of an old opset as one of 13 */
     tort_optimized *base; /* the model folded: its message is the net's */
     tort_net net;
     tort_rules rules;
@@ -44,8 +43,9 @@ struct tort_quantized {
 /* Tells the application what is being done. TORT_E_CANCELLED: it has had enough. */
 tort_status tort_quantize_tell(tort_quantized *q, const char *phase, int32_t done, int32_t of);
 tort_status tort_quantize_cut(tort_quantized *q, tort_ranges *ranges); /* cuts.c: fills ranges->cuts */
-/* Opens q->trial for a message in q->scratch, which is emptied. */
+/* Opens q->trial for a message; closes it, and empties q->scratch. */
 tort_status tort_quantize_open(tort_quantized *q, const TortOnnx__ModelProto *proto, bool unfolded);
+void tort_quantize_close(tort_quantized *q);
 /* Judges nodes in bytes, with these ranges, by the judges of a fold, max of them. */
 tort_status tort_quantize_judge(tort_quantized *q, const tort_fold *fold, const bool *bytes, const tort_range *ranges,
                                 const double *const *shift, int32_t max, tort_judgement *judgement);

@@ -6,31 +6,118 @@
 #include <string.h>
 
 #include "runtime/core/base/memory.h"
+#include "runtime/core/graph/graph.h"
 #include "ops/numeric.h"
 #include "runtime/include/op.h"
 
 /* ---- a message as a session -------------------------------------------------------------------------------------- */
 
-tort_status tort_trial_pack(tort_trial *trial, const TortOnnx__ModelProto *proto, tort_error *error) {
-    const tort_env env = tort_env_complete(NULL);
-    *trial = (tort_trial){.size = protobuf_c_message_get_packed_size(&proto->base)};
+/* A piece of a message: bytes that lie elsewhere, or copies. */
+typedef struct tort_piece {
+    uint64_t offset; /* in the message */
+    size_t size;
+    const uint8_t *data; /* NULL: `copy` bytes after the start of the copies */
+    int32_t copy;
+} tort_piece;
+
+typedef struct piece_buffer {
+    ProtobufCBuffer base;
+    tort_trial *trial;
+    tort_env env;
+    bool ok;
+} piece_buffer;
+
+enum { LARGE = 4096 }; /* bytes of a piece that is not copied */
+
+static void append(ProtobufCBuffer *base, size_t size, const uint8_t *bytes) {
+    piece_buffer *b = (piece_buffer *)base;
+    tort_trial *t = b->trial;
+    tort_piece *last = t->piece_count ? &t->pieces[t->piece_count - 1] : NULL;
+    const uint64_t offset = last ? last->offset + last->size : 0;
+    b->ok = b->ok && tort_grow(&b->env, (void **)&t->pieces, &t->piece_capacity, t->piece_count + 1, sizeof *t->pieces);
+    if (b->ok && size < LARGE)
+        b->ok = tort_grow(&b->env, (void **)&t->copies, &t->copy_capacity, t->copy_count + (int32_t)size, 1);
+    if (!b->ok) return;
+    last = t->piece_count ? &t->pieces[t->piece_count - 1] : NULL;
+    if (size >= LARGE) {
+        t->pieces[t->piece_count++] = (tort_piece){offset, size, bytes, 0};
+        return;
+    }
+    if (size) memcpy(t->copies + t->copy_count, bytes, size);
+    if (last && !last->data)
+        last->size += size;
+    else
+        t->pieces[t->piece_count++] = (tort_piece){offset, size, NULL, t->copy_count};
+    t->copy_count += (int32_t)size;
+}
+
+/* tort_reader.read: the piece of the offset is found by bisection, and those behind it follow. */
+static int read_pieces(void *ud, uint64_t offset, uint64_t length, void *to) {
+    const tort_trial *t = ud;
+    int32_t low = 0, high = t->piece_count;
+    while (high - low > 1) {
+        const int32_t middle = low + (high - low) / 2;
+        if (t->pieces[middle].offset <= offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    for (uint8_t *at = to; length; low++) {
+        if (low == t->piece_count) return 1;
+        const tort_piece *piece = &t->pieces[low];
+        const size_t within = (size_t)(offset - piece->offset), left = piece->size - within;
+        const size_t count = length < left ? (size_t)length : left;
+        if (count) memcpy(at, (piece->data ? piece->data : t->copies + piece->copy) + within, count);
+        at += count;
+        offset += count;
+        length -= count;
+    }
+    return 0;
+}
+
+/* Lists the pieces of a message. */
+static tort_status take_apart(tort_trial *trial, const TortOnnx__ModelProto *proto, tort_error *error) {
+    piece_buffer buffer = {.base = {.append = append}, .trial = trial, .env = tort_env_complete(NULL), .ok = true};
+    trial->size = protobuf_c_message_get_packed_size(&proto->base);
     if (trial->size > INT32_MAX)
         return tort_fail(error, TORT_E_UNSUPPORTED,
                          "the model would have more than 2 GiB, the limit of a file of ONNX: what is chosen is judged "
                          "by running it, which cannot be done here");
-    trial->bytes = tort_alloc(&env, trial->size);
-    if (!trial->bytes) return tort_out_of_memory(error, trial->size);
-    protobuf_c_message_pack(&proto->base, trial->bytes);
-    return TORT_OK;
+    protobuf_c_message_pack_to_buffer(&proto->base, &buffer.base);
+    return buffer.ok ? TORT_OK : tort_out_of_memory(error, 0);
+}
+
+/* Opens the model of a message. */
+static tort_status load(tort_trial *trial, const TortOnnx__ModelProto *proto, tort_error *error) {
+    const tort_load_options options = {.struct_size = sizeof options};
+    *trial = (tort_trial){0};
+    const tort_status status = take_apart(trial, proto, error);
+    const tort_reader reader = {sizeof reader, trial->size, read_pieces, trial};
+    return status ? status : tort_model_load_reader(NULL, &reader, &options, &trial->model, error);
+}
+
+tort_status tort_trial_types(tort_net *net, tort_error *error) {
+    tort_trial trial;
+    const tort_status status = load(&trial, net->proto, error);
+    const tort_graph *graph = status ? NULL : &trial.model->graphs[0];
+    for (int32_t i = 0; graph && i < graph->value_count; i++) {
+        const tort_info *info = &graph->values[i].info;
+        const int32_t value = tort_net_find(net, graph->values[i].name);
+        if (value < 0 || net->values[value].constant || info->kind != TORT_TENSOR) continue;
+        net->values[value].type = info->type;
+        net->values[value].rank = info->rank;
+        for (int32_t d = 0; d < info->rank; d++)
+            net->values[value].dims[d] = tort_dim_known(info->dims[d]) ? info->dims[d] : -1;
+    }
+    tort_trial_close(&trial);
+    return status;
 }
 
 tort_status tort_trial_open(tort_trial *trial, const TortOnnx__ModelProto *proto, const tort_session_options *options,
                             tort_error *error) {
-    const tort_load_options load = {.struct_size = sizeof load};
     tort_session_options sized = *options;
     sized.symbol_count = 0; /* the message has these sizes, and no such name anymore */
-    tort_status status = tort_trial_pack(trial, proto, error);
-    if (!status) status = tort_model_load_buffer(NULL, trial->bytes, trial->size, &load, &trial->model, error);
+    tort_status status = load(trial, proto, error);
     if (!status) status = tort_session_create(NULL, trial->model, &sized, &trial->session, error);
     if (!status) status = tort_context_create(trial->session, &trial->context, error);
     return status;
@@ -41,7 +128,8 @@ void tort_trial_close(tort_trial *trial) {
     tort_context_free(trial->context);
     tort_session_free(trial->session);
     tort_model_free(trial->model);
-    tort_free(&env, trial->bytes, trial->size);
+    tort_free(&env, trial->pieces, (size_t)trial->piece_capacity * sizeof *trial->pieces);
+    tort_free(&env, trial->copies, (size_t)trial->copy_capacity);
     *trial = (tort_trial){0};
 }
 

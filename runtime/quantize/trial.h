@@ -5,18 +5,22 @@
 #include "runtime/quantize/net.h"
 #include "runtime/quantize/quantize.h"
 
-/* A message in memory and a session of it. */
+/* A message in memory and a session of it. The message is not put together: the loader reads large pieces, which are
+ * weights, where they lie. */
 typedef struct tort_trial {
-    void *bytes;
     size_t size;
+    struct tort_piece *pieces;
+    uint8_t *copies; /* of small pieces */
+    int32_t piece_count, piece_capacity, copy_count, copy_capacity;
     tort_model *model;
     tort_session *session;
     tort_context *context;
 } tort_trial;
 
-/* Copies a message to trial->bytes alone. */
-tort_status tort_trial_pack(tort_trial *trial, const TortOnnx__ModelProto *proto, tort_error *error);
-/* Opens a message. The caller closes it, also after a failure. */
+/* Finds the types and shapes of a net's values, as the loader infers them. */
+tort_status tort_trial_types(tort_net *net, tort_error *error);
+/* Opens a message, whose tensors must stay until the trial is closed. The caller closes it, also after a failure, and
+ * does not move it meanwhile. */
 tort_status tort_trial_open(tort_trial *trial, const TortOnnx__ModelProto *proto, const tort_session_options *options,
                             tort_error *error);
 void tort_trial_close(tort_trial *trial);
