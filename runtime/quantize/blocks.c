@@ -15,9 +15,8 @@
 #include "runtime/quantize/gptq.h"
 #include "runtime/quantize/state.h"
 
-#define MEMORY                                                                                                         \
-    ((uint64_t)2 << 30) /* bytes of sums that one run of the samples may fill; a single one may have more              \
-                         */
+/* Bytes of sums that one run of the samples may fill; a single one may have more. */
+#define MEMORY ((uint64_t)2 << 30)
 
 /* Layers whose sums are the same: they read one value, or have one matrix. */
 typedef struct inputs {

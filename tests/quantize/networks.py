@@ -417,6 +417,25 @@ class Network:
         return (*self.measure(out), time.monotonic() - begin, json.loads(done.stdout))
 
 
+    def float16(self, program):
+        """dB of the worst output, of those that float32 has, and Casts for each node that stays float32."""
+        out = self.folder / "float16.onnx"
+        done = subprocess.run([program, "convert", self.model, "--to", "float16", "--data", self.folder / "data", "-o", out, "--json"], capture_output=True, text=True)
+        if done.returncode:
+            print(f"  float16: {done.stderr.strip()[-200:]}")
+            return -120.0, 0.0
+        report = json.loads(done.stdout)
+        try:
+            got = self.run(out)
+        except Exception as error:
+            print(f"  float16.onnx: {str(error).splitlines()[0][:150]}")
+            return -120.0, 0.0
+        if any(np.isfinite(a).all() and not np.isfinite(b).all() for w, g in zip(self.want, got) for a, b in zip(w, g)):
+            return -120.0, 0.0
+        worst = min(decibels([[w[k]] for w in self.want], [[g[k]] for g in got]) for k in range(len(got[0])))
+        return worst, report["casts"] / max(1, len(report["kept"]))
+
+
 def main(program, folder, *names):
     store = Store(folder)
     rows = []
@@ -430,19 +449,21 @@ def main(program, folder, *names):
         weights = sum(u["weights"] for u in report["units"])
         kept_db, kept_agreement, kept_seconds, kept = network.tinyort(program, "--max-error", "100", "--max-bytes", str(report["bytes"] + int(0.15 * 3 * weights)))
         share = sum(u["weights"] for u in kept["units"] if u["bits"] == 32) / max(1, weights)
-        rows[-1] += (kept_db,)
+        rows[-1] += (kept_db, *network.float16(program))
         print(f"{name:12} onnxruntime {rows[-1][3]:6.1f} dB {rows[-1][4]:.3f} ({best})   tinyort {db:6.1f} dB {agreement:.3f} in {seconds:.0f} s"
               f" ({rule['ranges']}, margin {rule['margin']:d}, bias {rule['bias']:d}; told {report['db']:.1f});"
-              f" {kept['kept']} of {len(kept['units'])} units, {100 * share:.0f} % of weights float32: {kept_db:.1f} dB {kept_agreement:.3f} in {kept_seconds:.0f} s", flush=True)  # fmt: skip
-    return judge_all([r for r in rows if r[3] > -100])
+              f" {kept['kept']} of {len(kept['units'])} units, {100 * share:.0f} % of weights float32: {kept_db:.1f} dB {kept_agreement:.3f} in {kept_seconds:.0f} s; float16 {rows[-1][6]:.1f} dB, {rows[-1][7]:.1f} Casts a node", flush=True)  # fmt: skip
+    return judge_all(rows)
 
 
 def judge_all(rows):
-    """The bars, for the networks that onnxruntime quantizes to something that runs."""
-    name, db, agreement, peer, peer_agreement, kept_db = (list(column) for column in zip(*rows))
+    """The bars; those against onnxruntime for the networks that it quantizes to something that runs."""
+    halves = [(f"{r[0]}: float16 has 40 dB", r[6] >= 40) for r in rows] + [(f"{r[0]}: 2 Casts a node", r[7] <= 2) for r in rows]
+    rows = [r for r in rows if r[3] > -100]
+    name, db, agreement, peer, peer_agreement, kept_db = ([r[k] for r in rows] for k in range(6))
     mean = [float(np.mean(column)) for column in (peer, db, kept_db)]
     print(f"mean over {len(rows)}: onnxruntime {mean[0]:.1f} dB, tinyort {mean[1]:.1f} dB, with the most sensitive units in float32 {mean[2]:.1f} dB")
-    checks = [("1.5 dB above in the mean", mean[1] >= mean[0] + 1.5), ("3 dB above in the mean with float32", mean[2] >= mean[0] + 3)]
+    checks = halves + [("1.5 dB above in the mean", mean[1] >= mean[0] + 1.5), ("3 dB above in the mean with float32", mean[2] >= mean[0] + 3)]
     checks += [(f"{n}: at most 1 dB below", a > b - 1) for n, a, b in zip(name, db, peer)]
     checks += [(f"{n}: agrees as often", a >= b) for n, a, b in zip(name, agreement, peer_agreement)]
     checks += [(f"{n}: not below with float32", a >= b) for n, a, b in zip(name, kept_db, peer)]

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import onnx
 import onnxruntime
@@ -237,6 +238,45 @@ def check_boxes(case):
         raise Failed(f"scores alone: {found:.1f} dB")
 
 
+def check_report(case):
+    """The JSON against the schema, the page with the same data, choices that are given back, operators and nodes that are kept."""
+    out, page, choices = (case.folder / name for name in ("q.onnx", "q.html", "q.tsv"))
+    report = case.quantize(out, "--html", page, "--write-choices", choices)
+    jsonschema.validate(report, json.loads(run(case.tinyort, "schema")[0]))
+    embedded = json.loads(page.read_text().split('<script id="data" type="application/json">')[1].split("</script>")[0])
+    if embedded["units"] != report["units"] or embedded["costs"] != report["costs"] or len(report["costs"]) != 2:
+        raise Failed("the page has other data than the JSON")
+    if out.stat().st_size != report["bytes"]:
+        raise Failed(f"the file has {out.stat().st_size} bytes, {report['bytes']} told")
+    dearest = min(report["units"], key=lambda u: u["alone"])["name"]
+    lines = [line.split("\t") for line in choices.read_text().splitlines()]
+    choices.write_text("\n".join("\t".join([n[0], "32", *n[2:]] if n[0] == dearest else n) for n in lines) + "\n")
+    given = case.quantize(out, "--choices", choices, "--quick")
+    if dearest not in [f["name"] for f in given["float32"]] or given["float32"][-1]["why"] == "":
+        raise Failed("a unit that choices keep is in 8 bits")
+    kept = case.quantize(out, "--keep-op", "Conv", "--quick")
+    integers = [n.op_type for n in onnx.load(out).graph.node if n.op_type == "Conv" and "DequantizeLinear" in n.input[1]]
+    if any("Conv" in u["nodes"] for u in kept["units"]) or integers:
+        raise Failed("--keep-op Conv leaves a Conv in 8 bits")
+    table, _ = run(case.tinyort, "quantize", case.model, "--data", case.data, "-o", out)
+    if dearest not in table or "all" not in table or "ms" not in table:
+        raise Failed(f"the table lacks what the report has: {table}")
+
+
+def check_truth(case):
+    """Labels that are those of float32 give an accuracy of 1; others are counted as they are; a bar that holds keeps nothing."""
+    out, labels = case.folder / "q.onnx", case.folder / "labels.txt"
+    float32 = session(case.model)
+    right = [int(float32.run(None, s)[0].argmax()) for s in case.samples[:32]]
+    labels.write_text("\n".join(map(str, right)) + "\n")
+    report = case.quantize(out, "--truth", labels, "--min-agreement", "0.5")
+    if report["float_accuracy"] != 1 or not report["met"] or report["kept"] or report["agreement"] < 0.8:
+        raise Failed(f"true labels: {report['float_accuracy']}, {report['agreement']}, {report['kept']} kept")
+    labels.write_text("\n".join(str((r + 1) % 10) if i < 8 else str(r) for i, r in enumerate(right)) + "\n")
+    if case.quantize(out, "--truth", labels, "--quick")["float_accuracy"] != 0.75:
+        raise Failed("8 of 32 labels are wrong, and the float32 model is not told to be right in 0.75")
+
+
 def main(tinyort, word=""):
     passed = failed = 0
     for name in NETS:
@@ -244,7 +284,7 @@ def main(tinyort, word=""):
             continue
         with tempfile.TemporaryDirectory() as folder:
             case = Case(tinyort, name, folder)
-            for check in [check_net] + ([check_boxes] if name == "boxes" else []):
+            for check in [check_net, *{"boxes": [check_boxes], "conv": [check_report, check_truth]}.get(name, [])]:
                 try:
                     check(case)
                     passed += 1
