@@ -38,8 +38,9 @@ const char *cli_count_text(double count, char *buffer, size_t size); /* "12.4 M"
 const char *cli_bytes_text(double bytes, char *buffer, size_t size); /* "12.4 MB"; "?" for a negative number */
 
 /* Memory of the command line itself: ends the program with CLI_REFUSED if there is none left. */
-void cli_memory_json(const char *command);  /* from now on also with a JSON document; borrows */
-void *cli_check_memory(void *ptr);          /* returns ptr; NULL ends the program */
+void cli_memory_json(const char *command); /* from now on also with a JSON document; borrows */
+void cli_memory_returns(void);     /* for commands that open many sessions: what one held goes back to the system */
+void *cli_check_memory(void *ptr); /* returns ptr; NULL ends the program */
 void *cli_alloc(size_t count, size_t size); /* zeroed */
 void *cli_realloc(void *ptr, size_t count, size_t size);
 /* A list with room for one more than `count`. Its capacity is a power of two, so all of its growth is by this. */

@@ -86,6 +86,7 @@ static tort_status write_model(const job *j, tort_error *error) {
 
 static tort_status work(job *j, tort_error *error) {
     cli_options *o = j->options;
+    cli_memory_returns();
     tort_status status = cli_check_environment(error);
     if (!status) status = cli_open_model(o, o->operands[0], &j->model, error);
     if (!status) status = cli_check_names(o, j->model, error);

@@ -2,6 +2,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "runtime/cli/cli.h"
 #include "runtime/core/base/memory.h"
@@ -25,6 +28,12 @@ static void end_without_memory(size_t bytes) {
     fflush(stdout);
     fprintf(stderr, "tinyort: %s\n", text);
     exit(CLI_REFUSED);
+}
+
+void cli_memory_returns(void) {
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 2 << 20); /* left alone, it grows with what is freed, and large blocks stay in the heap */
+#endif
 }
 
 static void *check(void *ptr, size_t bytes) {

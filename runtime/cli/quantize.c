@@ -105,6 +105,7 @@ int cli_quantize(cli_options *options) {
     cli_quantized j = {.options = options, .samples = &samples};
     int64_t *truth = NULL;
     tort_error error = {0};
+    cli_memory_returns();
     tort_status status = cli_check_environment(&error);
     if (!status) status = cli_open_model(options, options->operands[0], &j.model, &error);
     if (!status) status = cli_check_names(options, j.model, &error);

@@ -4,8 +4,8 @@
 #define TORT_EXPORT_OPTIMIZED_H
 
 #include "runtime/core/base/new_file.h"
-#include "runtime/export/message.h"
 
+struct TortOnnx__ModelProto; /* of the header that protoc-c makes */
 typedef struct tort_optimized tort_optimized;
 
 /* Plans the model for the CPU with the shapes, sizes, fusions and time limit of these options, and makes a message of
@@ -13,7 +13,7 @@ typedef struct tort_optimized tort_optimized;
  * TORT_E_UNSUPPORTED: the model cannot be written in this way. TORT_E_PLACEMENT: the CPU cannot run it. */
 tort_status tort_optimized_make(const tort_model *model, const tort_session_options *options, tort_optimized **made,
                                 tort_error *error);
-TortOnnx__ModelProto *tort_optimized_message(tort_optimized *made);
+struct TortOnnx__ModelProto *tort_optimized_message(tort_optimized *made);
 void tort_optimized_free(tort_optimized *made); /* NULL is allowed */
 
 /* tort_optimized_make to a file, which is open; the caller ends it. Weights of other files become part of the model. */

@@ -11,9 +11,9 @@
 #include "runtime/quantize/state.h"
 
 enum {
-    MAX_CORRECTING = 32,    /* samples that biases are corrected with */
+    MAX_CORRECTING = 32,    /* samples that biases are corrected with; half of them where there are many weights */
     MANY_WEIGHTS = 4 << 20, /* of which twins take their memory part by part, with a run of the whole for each */
-    PARTS = 4
+    PARTS = 8
 };
 
 static tort_status add_means(tort_quantized *q, const char *const *means, const int32_t *samples, int32_t count,
@@ -42,8 +42,7 @@ static tort_status correct_part(tort_quantized *q, const bool *part, const tort_
     const TortOnnx__ModelProto *proto = tort_write_twins(&choice, q->opset, means, &q->scratch);
     tort_status status = TORT_OK;
     if (proto->graph->n_output) status = tort_quantize_open(q, proto, false);
-    if (!status && proto->graph->n_output)
-        status = add_means(q, means, samples, count < MAX_CORRECTING ? count : MAX_CORRECTING, shift);
+    if (!status && proto->graph->n_output) status = add_means(q, means, samples, count, shift);
     tort_quantize_close(q);
     return status;
 }
@@ -63,11 +62,12 @@ tort_status tort_quantize_correct(tort_quantized *q, const bool *bytes, const to
     tort_status status = TORT_OK;
     *shift = (const double *const *)sums;
     for (int32_t i = 0; i < q->net.node_count; i++) total += weights_of(q, i);
+    const int32_t max = total < MANY_WEIGHTS ? MAX_CORRECTING : MAX_CORRECTING / 2;
     for (int32_t i = 0; !status && i < q->net.node_count; i++) {
         part[i] = bytes[i];
         held += bytes[i] ? weights_of(q, i) : 0;
         if (i + 1 < q->net.node_count && (total < MANY_WEIGHTS || held < total / PARTS)) continue;
-        status = correct_part(q, part, ranges, samples, count, sums);
+        status = correct_part(q, part, ranges, samples, count < max ? count : max, sums);
         memset(part, 0, (size_t)q->net.node_count * sizeof *part);
         held = 0;
     }

@@ -2,6 +2,7 @@
 #ifndef TORT_QUANTIZE_CONVERT_STATE_H
 #define TORT_QUANTIZE_CONVERT_STATE_H
 
+#include "runtime/export/message.h"
 #include "runtime/export/optimized.h"
 #include "runtime/quantize/convert.h"
 #include "runtime/quantize/retype.h"
