@@ -6,7 +6,6 @@
  * tort_quantize. */
 #include "runtime/quantize/quantize.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* trial.c - sessions of messages, and decibels (trial.h). */
 #include "runtime/quantize/trial.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
