@@ -124,9 +124,10 @@ class Checks:
         deep = [helper.make_node("MatMul", [f"v{i}" if i else "x", "w"], [f"v{i + 1}" if i < 199 else "y"], f"p{i}") for i in range(200)]
         slow = model(self.folder / "slow.onnx", {"w": np.eye(8, dtype="f4")}, deep)
         out = self.folder / "killed.onnx"
+        heard = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731: what runs behind a shell ignores it
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
             before = set(self.folder.iterdir())
-            process = subprocess.Popen([self.tinyort, "quantize", slow, "--data", self.data, "-o", out], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            process = subprocess.Popen([self.tinyort, "quantize", slow, "--data", self.data, "-o", out], stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heard)
             time.sleep(0.2)
             process.send_signal(number)
             process.communicate()
