@@ -4,8 +4,8 @@ import _thread
 import io
 import json
 import os
-import subprocess
 import signal
+import subprocess
 import threading
 
 import models
