@@ -20,7 +20,8 @@ static tort_status add_means(tort_quantized *q, const char *const *means, const 
                              double **shift) {
     tort_tensor *outputs = tort_make(&q->maker, (size_t)q->net.node_count, sizeof *outputs);
     for (int32_t s = 0; s < count; s++) {
-        const tort_status status = tort_trial_run(&q->judge, &q->trial, samples[s], outputs, q->error);
+        tort_status status = tort_quantize_tell(q, "biases", s, count);
+        if (!status) status = tort_trial_run(&q->judge, &q->trial, samples[s], outputs, q->error);
         if (status) return status;
         for (int32_t i = 0, k = 0; i < q->net.node_count; i++) {
             if (!means[i]) continue;

@@ -26,10 +26,10 @@ static void empty(tort_quantized *q) {
     tort_arena_init(&q->scratch.arena, &q->env);
 }
 
-tort_status tort_quantize_open(tort_quantized *q, const TortOnnx__ModelProto *proto, bool unfolded) {
+tort_status tort_quantize_open(tort_quantized *q, const TortOnnx__ModelProto *proto, bool each) {
     tort_session_options options = q->options->session;
     options.struct_size = sizeof options;
-    options.unfolded = unfolded;
+    if (each) options.fusions_off = "*";
     options.plan_only = false;
     return tort_trial_open(&q->trial, proto, &options, q->error);
 }

@@ -44,8 +44,9 @@ struct tort_quantized {
 /* Tells the application what is being done. TORT_E_CANCELLED: it has had enough. */
 tort_status tort_quantize_tell(tort_quantized *q, const char *phase, int32_t done, int32_t of);
 tort_status tort_quantize_cut(tort_quantized *q, tort_ranges *ranges); /* cuts.c: fills ranges->cuts */
-/* Opens q->trial for a message; closes it, and empties q->scratch. */
-tort_status tort_quantize_open(tort_quantized *q, const TortOnnx__ModelProto *proto, bool unfolded);
+/* Opens q->trial for a message; each: without fusions, so that all values are observed. Closes it, and empties
+ * q->scratch. */
+tort_status tort_quantize_open(tort_quantized *q, const TortOnnx__ModelProto *proto, bool each);
 void tort_quantize_close(tort_quantized *q);
 /* Judges nodes in bytes, with these ranges, by the judges of a fold, max of them. */
 tort_status tort_quantize_judge(tort_quantized *q, const tort_fold *fold, const bool *bytes, const tort_range *ranges,
