@@ -1,8 +1,6 @@
 /* calibrate.c - one run of the float32 model for each sample: the outputs that are wanted, and statistics of the
- * values.
- *
- * Samples alternate between two halves: ranges are made of one, and judged on the other. The whole range of values that
- * were seen always wins on the data that it was made of, and loses later. */
+ * values. Samples alternate between two halves: each makes ranges that the other judges, as ranges always fit what made
+ * them. */
 #include <math.h>
 #include <string.h>
 
