@@ -190,7 +190,7 @@ static void print_floats(const tort_quantized_report *r) {
     cli_table_print(table, stdout, cli_width(stdout, 0));
 }
 
-/* What is told in place of ranges, if weights alone are quantized, or values in each run. */
+/* Summary of --weight-type and --dynamic: weights, bits and the error, as there are no ranges to tell of. */
 static void print_matrices(const cli_quantized *j) {
     const tort_quantized_report *r = tort_quantized_report_of(j->quantized);
     const cli_options *o = j->options;
@@ -209,7 +209,7 @@ static void print_matrices(const cli_quantized *j) {
                   j->truth ? "right" : "as in float32", r->held_out);
 }
 
-/* How the ranges were chosen, and what all units in 8 bits cost. */
+/* Summary of a model with ranges: the rule that chose them, and the error of all units in 8 bits. */
 static void print_ranges(const cli_quantized *j) {
     const tort_quantized_report *r = tort_quantized_report_of(j->quantized);
     char rule[120];

@@ -5,7 +5,7 @@
 #include "runtime/cli/json.h"
 #include "runtime/cli/samples.h"
 
-/* What a run takes on the chain of --ep. */
+/* Cost of a run on the chain of --ep. */
 typedef struct cli_run_cost {
     double milliseconds;    /* the median of runs of both models in turns */
     int64_t weights, arena; /* bytes of host memory; -1: not known */

@@ -212,12 +212,12 @@ static tort_status keep_wanted(job *j, tort_tensor *outputs) {
 /* Rounds the layers whose inputs are number first .. end - 1; scratch memory is free after it. */
 static tort_status round_layers(job *j, int32_t first, int32_t end) {
     tort_quantized *q = j->q;
-    int64_t most = 0;
+    int64_t max = 0;
     for (int32_t i = 0; i < j->layer_count; i++) {
         const int64_t room = tort_block_room(&j->layers[i].matrix);
-        most = room > most ? room : most;
+        max = room > max ? room : max;
     }
-    double *room = tort_make(&q->scratch, (size_t)most, sizeof *room);
+    double *room = tort_make(&q->scratch, (size_t)max, sizeof *room);
     for (int32_t i = 0; i < j->layer_count; i++) {
         const layer *l = &j->layers[i];
         inputs *in = &j->inputs[l->inputs];
@@ -242,15 +242,15 @@ static tort_status round_with_samples(job *j) {
     if (!status) status = keep_wanted(j, outputs);
     for (int32_t first = 0, end = 0; !status && first < j->inputs_count; first = end) {
         uint64_t held = 0;
-        int64_t most = 0;
+        int64_t max = 0;
         for (; end < j->inputs_count; end++) {
             const int64_t k = j->inputs[end].k;
             held += (uint64_t)(k * k) * sizeof(double);
             if (end > first && held > MEMORY) break;
             j->inputs[end].sums = tort_make(&q->scratch, (size_t)(k * k), sizeof(double));
-            most = k > most ? k : most;
+            max = k > max ? k : max;
         }
-        j->room = tort_make(&q->scratch, (size_t)(8 * most), sizeof *j->room);
+        j->room = tort_make(&q->scratch, (size_t)(8 * max), sizeof *j->room);
         status = run_samples(j, outputs);
         if (!status) status = round_layers(j, first, end);
         for (int32_t i = first; i < end; i++) j->inputs[i].sums = NULL;
@@ -305,7 +305,7 @@ static void write_message(job *j) {
     q->report.bytes = protobuf_c_message_get_packed_size(&q->proto->base);
 }
 
-/* What the model has lost, on samples that made no sums. */
+/* Error of the model that is written, on samples that made no sums. */
 static tort_status judge(tort_quantized *q) {
     tort_quantized_report *r = &q->report;
     tort_judgement found;

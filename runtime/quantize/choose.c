@@ -75,7 +75,7 @@ tort_status tort_quantize_correct(tort_quantized *q, const bool *bytes, const to
     return status;
 }
 
-/* What a rule gives for a fold: ranges without and with the margin, and what biases lack. */
+/* Ranges of a rule for a fold, without and with the margin, and the shifts of its biases. */
 typedef struct trial_of_rule {
     tort_range *ranges[2];
     const double *const *shift;

@@ -49,8 +49,8 @@ static void note(tort_converted *c, int32_t value, const tort_tensor *tensor) {
         for (int64_t i = 0; i < n; i++) {
             const float size = fabsf(block[i]);
             if (!(size < INFINITY)) continue;
-            s->most = s->any ? fmaxf(s->most, size) : size;
-            s->least = s->any ? fminf(s->least, size) : size;
+            s->max = s->any ? fmaxf(s->max, size) : size;
+            s->min = s->any ? fminf(s->min, size) : size;
             s->any = true;
         }
     }
@@ -150,7 +150,7 @@ static int32_t judging(const tort_converted *c) {
     return c->judge.samples->count < MAX_JUDGING ? c->judge.samples->count : MAX_JUDGING;
 }
 
-/* What it costs to change these nodes of the list alone. */
+/* Measures the cost of these nodes of the list: the error at the outputs if they alone change. */
 static tort_status look_into(tort_converted *c, int32_t first, int32_t count, double small) {
     double db;
     memset(c->changed, 0, (size_t)c->net.node_count * sizeof *c->changed);

@@ -14,7 +14,7 @@ typedef struct tort_convert_options {
     const char *const *keep_ops;   /* the same, by operator */
     int32_t keep_node_count, keep_op_count;
     double min_db; /* decibels that every output must reach: the most sensitive nodes stay float32; 0: none do */
-    /* As that of tort_quantize_options. */
+    /* Progress, as in tort_quantize_options. */
     bool (*progress)(void *ud, const char *phase, int32_t done, int32_t of);
     void *progress_ud;
 } tort_convert_options;

@@ -8,9 +8,9 @@
 #include "runtime/quantize/retype.h"
 #include "runtime/quantize/trial.h"
 
-/* What the runs have shown of a value. */
+/* Sizes of a value's elements in the runs. */
 typedef struct tort_seen {
-    float least, most; /* of the sizes of finite elements */
+    float min, max; /* of the sizes of finite elements */
     bool any;
 } tort_seen;
 

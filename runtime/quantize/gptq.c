@@ -144,11 +144,11 @@ static void round_row(tile *t, int64_t block, int64_t k, double *costs) {
 static void choose_scales(tile *t, int64_t block, int64_t begin, int64_t end) {
     enum { TRIED = 9 };
     const double levels = (double)(1 << (t->matrix->bits - 1));
-    double largest[COLUMNS] = {0}, best[COLUMNS], least[COLUMNS];
+    double largest[COLUMNS] = {0}, best[COLUMNS], min_cost[COLUMNS];
     for (int64_t k = 0; k < end - begin; k++)
         for (int64_t c = 0; c < COLUMNS; c++)
             if (fabs(t->wanted[k * COLUMNS + c]) > fabs(largest[c])) largest[c] = t->wanted[k * COLUMNS + c];
-    for (int64_t c = 0; c < COLUMNS; c++) least[c] = INFINITY, best[c] = 1;
+    for (int64_t c = 0; c < COLUMNS; c++) min_cost[c] = INFINITY, best[c] = 1;
     for (int32_t i = 0; i < TRIED; i++) {
         double costs[COLUMNS] = {0};
         for (int64_t c = 0; c < COLUMNS; c++) {
@@ -157,7 +157,7 @@ static void choose_scales(tile *t, int64_t block, int64_t begin, int64_t end) {
         }
         for (int64_t k = begin; k < end; k++) round_row(t, block, k, costs);
         for (int64_t c = 0; c < COLUMNS; c++)
-            if (costs[c] < least[c]) least[c] = costs[c], best[c] = t->scales[c];
+            if (costs[c] < min_cost[c]) min_cost[c] = costs[c], best[c] = t->scales[c];
     }
     memcpy(t->scales, best, sizeof best);
 }

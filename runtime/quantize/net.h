@@ -37,7 +37,7 @@ typedef struct tort_net {
     tort_names numbers; /* name -> value */
 } tort_net;
 
-/* Where messages and tables are made: memory of an arena, and where to go on when there is none left. */
+/* Memory for messages and tables: an arena, and the place to go on at when there is none left. */
 typedef struct tort_maker {
     tort_arena arena;
     jmp_buf *out_of_memory;

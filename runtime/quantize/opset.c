@@ -123,7 +123,7 @@ static void raise_resize(raiser *r, TortOnnx__NodeProto *node) {
 }
 
 /* Softmax and its like were of a matrix, whose columns are the axes from `axis` on: Flatten, the operator along the
- * last axis, and a Reshape to what it was. The three nodes are added to `nodes`. */
+ * last axis, and a Reshape to what it was. The nodes are added to `nodes`, whose number is returned. */
 static size_t raise_softmax(raiser *r, TortOnnx__NodeProto *node, TortOnnx__NodeProto **nodes) {
     tort_net_writer writer = {.maker = r->maker, .proto = tort_make(r->maker, 1, sizeof *writer.proto)};
     writer.proto->graph = tort_make(r->maker, 1, sizeof *writer.proto->graph);

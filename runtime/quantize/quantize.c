@@ -156,8 +156,8 @@ static tort_status open_model(tort_quantized *q) {
     return keep_asked(q);
 }
 
-/* What a Softmax or Sigmoid makes for an output says little where it is next to 0 or 1, and much at the few elements
- * between: a choice by them is a game of chance. What it takes is judged in its place. */
+/* Outputs of a Softmax or Sigmoid say little next to 0 and 1, and much at the few elements between: a choice by them is
+ * a game of chance. Its input is judged in its place. */
 static void find_smooth(tort_quantized *q) {
     for (int32_t i = 0; i < q->judge.output_count; i++) {
         int32_t value = tort_net_find(&q->net, q->net.proto->graph->output[i]->name), node;

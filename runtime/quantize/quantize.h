@@ -8,7 +8,7 @@
 
 #include "runtime/include/tinyort.h"
 
-/* Whose rules the model follows. */
+/* Consumer of the model, whose rules it follows. */
 typedef enum tort_scheme {
     TORT_SCHEME_ORT,      /* uint8 values with zero points, int8 weights by channel, int32 biases */
     TORT_SCHEME_FIRMWARE, /* as ORT, with values in int8 */

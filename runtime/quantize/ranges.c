@@ -6,13 +6,13 @@
 const char *const tort_range_names[TORT_RANGE_RULES] = {"minmax", "99.99 %", "99.999 %", "least squares"};
 
 enum { FEW = 4096 }; /* elements, which have not shown how far a value reaches */
-static const double MARGIN = 0.15, MAX_TIE = 8, LEAST_SCALE = 1e-30; /* of a scale: products of two are no subnormals */
+static const double MARGIN = 0.15, MAX_TIE = 8, MIN_SCALE = 1e-30; /* of a scale: products of two are no subnormals */
 
 void tort_range_codes(tort_range range, bool symmetric, float *scale, int32_t *zero) {
     const double low = fmin((double)range.low, 0), high = fmax((double)range.high, 0);
     const double step = symmetric ? fmax(-low, high) / 127 : (high - low) / 255;
     *zero = 0;
-    *scale = step < LEAST_SCALE ? 1 : (float)step;
+    *scale = step < MIN_SCALE ? 1 : (float)step;
     if (!symmetric) *zero = (int32_t)fmin(fmax(nearbyint(-low / (double)*scale), 0), 255);
 }
 
@@ -73,14 +73,14 @@ static void tie(const tort_ranges *ranges, int32_t *with, int32_t a, int32_t b) 
 
 /* A Concat of boxes and scores must not share a scale: the scores would be 0. */
 static bool are_alike(const tort_ranges *ranges, const tort_net_node *node) {
-    double least = INFINITY, greatest = 0;
+    double min = INFINITY, max = 0;
     for (int32_t k = 0; k < node->input_count; k++) {
         const tort_statistics *s = node->inputs[k] < 0 ? NULL : ranges->statistics[node->inputs[k]];
         if (!s) continue;
-        least = fmin(least, width(s));
-        greatest = fmax(greatest, width(s));
+        min = fmin(min, width(s));
+        max = fmax(max, width(s));
     }
-    return greatest <= MAX_TIE * least;
+    return max <= MAX_TIE * min;
 }
 
 /* Nodes that only move or change elements: what one of them reads reaches what it makes. */

@@ -219,9 +219,8 @@ static char *name_of(change *c, int32_t value, bool new) {
     const tort_net *net = c->r->net;
     if (c->as[value] && is_made_new(c, value) == new) return c->as[value];
     if (is_named_new(c, value) == new) return net->values[value].name;
-    char *made = tort_make_text(c->maker, "%s_%s", net->values[value].name, tort_type_name(type_of(c, value, new)));
-    while (tort_net_find(net, made) >= 0) made = tort_make_text(c->maker, "%s_", made);
-    return made;
+    const char *suffix = tort_make_text(c->maker, "_%s", tort_type_name(type_of(c, value, new)));
+    return tort_net_fresh(net, net->values[value].name, suffix, c->maker);
 }
 
 static TortOnnx__TensorProto *constant_of(tort_retype *r, int32_t value) {

@@ -5,7 +5,7 @@
 #include "runtime/core/graph/graph.h"
 #include "runtime/quantize/net.h"
 
-/* What rows of operators say, by node. The net's types are complete. */
+/* Types that the rows of operators allow, by node. The net's types are complete. */
 typedef struct tort_retype {
     const tort_net *net;
     const tort_model *model; /* for its operators */

@@ -24,7 +24,7 @@ typedef struct tort_rule {
     float low, high;
 } tort_rule;
 
-/* What follows from the rules, by node and by value. */
+/* Consequences of the rules, by node and by value. */
 typedef struct tort_rules {
     const tort_net *net;
     const tort_rule **rows; /* by node; NULL: no rule */

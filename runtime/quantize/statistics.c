@@ -24,15 +24,15 @@ static float float_of(int32_t order) {
 }
 
 static bool extremes(const float *elements, int64_t count, float *low, float *high) {
-    int32_t least = INT32_MAX, greatest = INT32_MIN;
+    int32_t min = INT32_MAX, max = INT32_MIN;
     for (int64_t i = 0; i < count; i++) {
         const int32_t order = order_of(elements[i]);
-        least = order < least ? order : least;
-        greatest = order > greatest ? order : greatest;
+        min = order < min ? order : min;
+        max = order > max ? order : max;
     }
-    if (least <= order_of(-INFINITY) || greatest >= order_of(INFINITY)) return false;
-    *low = float_of(least);
-    *high = float_of(greatest);
+    if (min <= order_of(-INFINITY) || max >= order_of(INFINITY)) return false;
+    *low = float_of(min);
+    *high = float_of(max);
     return true;
 }
 
@@ -143,10 +143,10 @@ enum { SYMMETRIC_TRIALS = 81, SIDE_TRIALS = 46 };
 /* Shrinks both sides together, from all of the range to a fifth. */
 static void shrink_both(const bins *b, int32_t steps, double *low, double *high) {
     const double reach = fmax(-*low, *high);
-    double least = INFINITY, best = reach;
+    double min_error = INFINITY, best = reach;
     for (int i = 0; i < SYMMETRIC_TRIALS; i++) {
         const double x = reach * (0.2 + 0.8 * i / (SYMMETRIC_TRIALS - 1)), error = error_of(b, -x, x, steps);
-        if (error <= least) least = error, best = x;
+        if (error <= min_error) min_error = error, best = x;
     }
     *low = -best;
     *high = best;
@@ -155,27 +155,27 @@ static void shrink_both(const bins *b, int32_t steps, double *low, double *high)
 /* Shrinks one side, then the other, to a tenth at most; and again with what came out. */
 static void shrink_sides(const bins *b, int32_t steps, double *low, double *high) {
     const double ends[2] = {*low, *high};
-    double best[2] = {*low, *high}, least = error_of(b, *low, *high, steps);
+    double best[2] = {*low, *high}, min_error = error_of(b, *low, *high, steps);
     for (int turn = 0; turn < 4; turn++)
         for (int i = 0; i < SIDE_TRIALS; i++) {
             double range[2] = {best[0], best[1]};
             range[turn % 2] = ends[turn % 2] * (0.1 + 0.9 * i / (SIDE_TRIALS - 1));
             const double error = error_of(b, range[0], range[1], steps);
-            if (error < least) least = error, memcpy(best, range, sizeof best);
+            if (error < min_error) min_error = error, memcpy(best, range, sizeof best);
         }
     *low = best[0];
     *high = best[1];
 }
 
-void tort_statistics_mse(const tort_statistics *s, int32_t steps, bool symmetric, float least, float greatest,
-                         float *low, float *high) {
+void tort_statistics_mse(const tort_statistics *s, int32_t steps, bool symmetric, float min, float max, float *low,
+                         float *high) {
     bins b = {.count = 0};
     for (int i = 0; i < 2 * TORT_BINS; i++) {
         if (!count_at(s, i)) continue;
-        b.middles[b.count] = fmin(fmax(middle(s, i), (double)least), (double)greatest);
+        b.middles[b.count] = fmin(fmax(middle(s, i), (double)min), (double)max);
         b.shares[b.count++] = (double)count_at(s, i) / (double)s->counted;
     }
-    double a = fmin(fmax((double)s->low, (double)least), 0), z = fmax(fmin((double)s->high, (double)greatest), 0);
+    double a = fmin(fmax((double)s->low, (double)min), 0), z = fmax(fmin((double)s->high, (double)max), 0);
     if (symmetric)
         shrink_both(&b, steps, &a, &z);
     else

@@ -26,8 +26,8 @@ double tort_statistics_outside(const tort_statistics *statistics, float low, flo
 /* The range that leaves out a share of the elements at each end. */
 void tort_statistics_percentile(const tort_statistics *statistics, double share, float *low, float *high);
 /* The range, around 0, of the least squared error of rounding in it to so many steps and clipping to it. symmetric: of
- * ranges -x..x alone. Elements beyond least..greatest count as these. */
-void tort_statistics_mse(const tort_statistics *statistics, int32_t steps, bool symmetric, float least, float greatest,
+ * ranges -x..x alone. Elements beyond min..max count as these. */
+void tort_statistics_mse(const tort_statistics *statistics, int32_t steps, bool symmetric, float min, float max,
                          float *low, float *high);
 
 #endif

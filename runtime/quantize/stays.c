@@ -63,9 +63,9 @@ static void keep_overflowing(tort_converted *c) {
     }
     for (int32_t v = 0; v < c->net.value_count; v++) {
         const tort_net_value *value = &c->net.values[v];
-        if (!tort_retype_is_from(&c->retype, v) || value->constant || round_to(c, 2 * c->seen[v].most) < INFINITY)
+        if (!tort_retype_is_from(&c->retype, v) || value->constant || round_to(c, 2 * c->seen[v].max) < INFINITY)
             continue;
-        const char *why = tort_make_text(&c->maker, "'%s' reaches %.3g", value->name, (double)c->seen[v].most);
+        const char *why = tort_make_text(&c->maker, "'%s' reaches %.3g", value->name, (double)c->seen[v].max);
         tort_convert_keep(c, value->producer, why);
         for (int32_t k = 0; k < value->reader_count; k++) tort_convert_keep(c, tort_net_reader(&c->net, value, k), why);
     }
@@ -80,7 +80,7 @@ static bool keep_way(tort_converted *c, int32_t value) {
     if (producer < 0 || !tort_retype_is_from(&c->retype, value)) return false;
     if (c->way[value] != UNKNOWN) return c->way[value] == IS_SMALL;
     const tort_net_node *node = &c->net.nodes[producer];
-    const bool small = c->seen[value].least < SMALL;
+    const bool small = c->seen[value].min < SMALL;
     bool found = small;
     c->way[value] = small ? IS_SMALL : SAFE;
     if (!is_among(node->op, way_ops)) return found;
@@ -237,9 +237,9 @@ static const char *const way_ops[] = {
     "Clip",    "Sum",       "MatMul",  "ReduceSum", "ReduceL1", "ReduceL2", "ReduceMean", "ReduceSumSquare",
     "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Slice",    "Identity", "Concat",     "Expand",
     NULL};
-/* Those whose constant may be what keeps a sum from 0. */
+/* Operators whose constant may be what keeps a sum from 0. */
 static const char *const epsilon_ops[] = {"Add", "Sub", "Sum", "Max", "Clip", NULL};
-/* Those of one value, through which also an epsilon is looked for that no sample came near. */
+/* Operators of one value: behind them an epsilon is looked for even if no sample came near it. */
 static const char *const unary_ops[] = {"Sqrt",      "Abs",      "Reshape", "Transpose", "Squeeze",
                                         "Unsqueeze", "Identity", "Expand",  NULL};
 /* Operators that move or select elements: they round nothing that their neighbours do not. */

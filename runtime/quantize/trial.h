@@ -30,7 +30,7 @@ typedef struct tort_wanted {
     tort_tensor *outputs; /* float32, or of another type; owned by the maker */
 } tort_wanted;
 
-/* What trials share. */
+/* Samples and wanted outputs, which all trials of a model share. */
 typedef struct tort_judge {
     const tort_samples *samples;
     const tort_wanted *wanted; /* by sample */

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-tort_byte_weights tort_weights_of(const TortOnnx__TensorProto *tensor, int32_t axis, const double *least,
+tort_byte_weights tort_weights_of(const TortOnnx__TensorProto *tensor, int32_t axis, const double *min_scales,
                                   tort_maker *maker) {
     const float *from = (const float *)(const void *)tensor->raw_data.data;
     const int64_t count = tort_net_count(tensor), channels = axis < 0 ? 1 : tensor->dims[axis];
@@ -17,7 +17,7 @@ tort_byte_weights tort_weights_of(const TortOnnx__TensorProto *tensor, int32_t a
         if (fabsf(from[i]) > *scale) *scale = fabsf(from[i]);
     }
     for (int64_t c = 0; c < channels; c++) {
-        const double scale = fmax((double)made.scales[c] / 127, least ? least[c] : 0);
+        const double scale = fmax((double)made.scales[c] / 127, min_scales ? min_scales[c] : 0);
         made.scales[c] = scale < 1e-30 ? 1 : (float)scale; /* a channel of zeros */
     }
     for (int64_t i = 0; i < count; i++) {

@@ -10,9 +10,9 @@ typedef struct tort_byte_weights {
     int64_t channels; /* 1 for axis -1 */
 } tort_byte_weights;
 
-/* Quantizes a float32 initializer along an axis (-1: one scale). least: smallest scale of each channel, by channel;
+/* Quantizes a float32 initializer along an axis (-1: one scale). min_scales: of each channel;
  * NULL: none. */
-tort_byte_weights tort_weights_of(const TortOnnx__TensorProto *tensor, int32_t axis, const double *least,
+tort_byte_weights tort_weights_of(const TortOnnx__TensorProto *tensor, int32_t axis, const double *min_scales,
                                   tort_maker *maker);
 
 #endif

@@ -23,7 +23,7 @@ static bool is_symmetric(const qdq *q) {
     return q->choice->scheme == TORT_SCHEME_TENSORRT;
 }
 
-/* What a code of 0..255 is less when it is written: a Cortex-M widens int8 in fewer instructions than uint8. */
+/* Difference between a code of 0..255 and what is written: a Cortex-M widens int8 in fewer instructions than uint8. */
 static int32_t signed_by(const qdq *q) {
     return q->choice->scheme == TORT_SCHEME_FIRMWARE ? 128 : 0;
 }
@@ -190,15 +190,15 @@ static char *add_bias(qdq *q, const char *node, const double *bias, double scale
 /* A channel whose weights are next to nothing has so small a scale that its bias exceeds int32: its scale grows. */
 static const tort_byte_weights *hold_bias(qdq *q, int32_t value, int32_t axis, const tort_byte_weights *weights,
                                           const double *bias, double scale) {
-    double *least = tort_make(q->maker, (size_t)weights->channels, sizeof *least);
+    double *min_scales = tort_make(q->maker, (size_t)weights->channels, sizeof *min_scales);
     bool holds = true;
     for (int64_t c = 0; bias && c < weights->channels; c++) {
-        least[c] = fabs(bias[c]) / (0x1p30 * scale);
-        holds = holds && least[c] <= (double)weights->scales[c];
+        min_scales[c] = fabs(bias[c]) / (0x1p30 * scale);
+        holds = holds && min_scales[c] <= (double)weights->scales[c];
     }
     if (holds || weights->channels == 1) return weights;
     tort_byte_weights *made = tort_make(q->maker, 1, sizeof *made);
-    *made = tort_weights_of(q->net->values[value].constant, axis, least, q->maker);
+    *made = tort_weights_of(q->net->values[value].constant, axis, min_scales, q->maker);
     return made;
 }
 

@@ -27,7 +27,7 @@ void tort_compile_errors(const tort_compilation *c, FILE *file) {
     fprintf(file, "};\n");
 }
 
-/* What a template says of the port that a part of it is repeated for: its type, name, name in capitals, and elements,
+/* Marks of the port for which a part of a template is repeated: its type, name, name in capitals, and elements,
  * at least one, as C has no empty arrays. */
 static void print_of_port(const tort_compilation *c, char what, int32_t port, FILE *file) {
     const bool input = port < c->plan->input_count;

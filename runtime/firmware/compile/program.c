@@ -6,7 +6,7 @@
 
 /* ---- boards ------------------------------------------------------------------------------------------------------ */
 
-/* How a program is made and run for a target: a compiler with its flags, and a command before the program's path. */
+/* Build and run of a program for a target: a compiler with its flags, and a command before the program's path. */
 typedef struct board {
     const char *target, *cc, *flags, *run;
     const char *stack; /* its top: there is no operating system, and the program begins at its vector table; NULL */
@@ -15,7 +15,7 @@ typedef struct board {
 
 #define QEMU_ARM(machine)                                                                                              \
     "qemu-system-arm -M " machine " -nographic -monitor none -serial none -semihosting-config enable=on,target=native"
-/* Where the vectors, the code with its constants, and the variables begin. */
+/* Addresses at which the vectors, the code with its constants, and the variables begin. */
 #define AT(abi, vectors, text, data)                                                                                   \
     " -mthumb -mfloat-abi=" abi                                                                                        \
     " --specs=rdimon.specs -Wl,--no-warn-rwx-segments -Wl,--section-start=.vectors=" vectors                           \

@@ -89,7 +89,7 @@ static bool tell(void *ud, const char *phase, int32_t done, int32_t of) {
 
 /* ---- the beginning and the end ----------------------------------------------------------------------------------- */
 
-/* What the arguments borrow is ready; false: an exception is set. */
+/* Prepares the buffers that the arguments borrow from. False: an exception is set. */
 static bool job_open(job *j, PyObject *session, PyObject *output) {
     j->session = (core_session *)session;
     const core_state *state = core_state_of(j->session->module);
@@ -117,7 +117,7 @@ static tort_status check_output(const job *j, tort_error *error) {
     return j->output ? tort_new_file_check(PyBytes_AsString(j->output), error) : TORT_OK;
 }
 
-/* What was made, and how it is written. */
+/* Result of the library, and the function that writes it to a file. */
 typedef struct product {
     const void *made;
     bool (*write)(const void *made, FILE *file);
