@@ -43,14 +43,6 @@ typedef struct job {
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
 
-static bool is_finite(const TortOnnx__TensorProto *constant) {
-    const float *elements = (const float *)(const void *)constant->raw_data.data;
-    const int64_t count = tort_net_count(constant);
-    bool finite = true;
-    for (int64_t i = 0; i < count; i++) finite = finite && fabsf(elements[i]) < INFINITY;
-    return finite;
-}
-
 /* Why a node has no matrix to quantize; NULL: it has one. */
 static const char *refusal(const tort_quantized *q, int32_t index) {
     const tort_net_node *node = &q->net.nodes[index];
@@ -64,7 +56,7 @@ static const char *refusal(const tort_quantized *q, int32_t index) {
                  tort_net_int(node, "transA", 0)))
         return "it has alpha, beta or transA";
     if (tort_quantize_is_kept(q, index)) return "it was to be kept";
-    return is_finite(constant) ? NULL : "it has infinite weights";
+    return tort_net_is_finite(constant) ? NULL : "it has infinite weights";
 }
 
 /* Numbers the sums of a layer's inputs: those of its matrix, or of the value that it reads, or new ones. */
@@ -202,7 +194,7 @@ static tort_status keep_wanted(job *j, tort_tensor *outputs) {
         if (status) return status;
         tort_tensor *kept = tort_make(&q->maker, (size_t)q->judge.output_count, sizeof *outputs);
         wanted[fold->judges[i]].outputs = kept;
-        for (int32_t k = 0; k < q->judge.output_count; k++) tort_quantize_copy(q, &outputs[k], &kept[k]);
+        for (int32_t k = 0; k < q->judge.output_count; k++) tort_make_copy(&q->maker, &outputs[k], &kept[k]);
     }
     return TORT_OK;
 }
@@ -230,8 +222,7 @@ static tort_status round_layers(job *j, int32_t first, int32_t end) {
         in->factored = true;
         tort_block_quantize(&l->matrix, in->rows ? in->sums : NULL, room);
     }
-    tort_arena_free(&q->scratch.arena);
-    tort_arena_init(&q->scratch.arena, &q->env);
+    tort_make_empty(&q->scratch);
     return TORT_OK;
 }
 

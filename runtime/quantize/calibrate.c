@@ -35,21 +35,13 @@ static void take(watcher *w, int32_t value, const tort_tensor *tensor) {
         if (isnan(((const float *)tensor->data)[i])) w->nan = value;
 }
 
-void tort_quantize_copy(tort_quantized *q, const tort_tensor *tensor, tort_tensor *kept) {
-    size_t bytes = 0;
-    if (tensor->type == TORT_STRING || !tort_tensor_bytes(tensor, &bytes)) return;
-    *kept = *tensor;
-    kept->data = tort_make(&q->maker, bytes, 1);
-    if (bytes) memcpy(kept->data, tensor->data, bytes);
-}
-
 static void watch(void *ud, int32_t node, const char *value, const tort_tensor *tensor) {
     const int32_t number = tort_net_find(&((watcher *)ud)->q->net, value);
     (void)node;
     watcher *w = ud;
     if (number >= 0) take(w, number, tensor);
     for (int32_t i = 0; i < w->q->judge.smooth_count; i++)
-        if (w->q->behind[i] == number) tort_quantize_copy(w->q, tensor, &w->wanted[w->q->judge.output_count + i]);
+        if (w->q->behind[i] == number) tort_make_copy(&w->q->maker, tensor, &w->wanted[w->q->judge.output_count + i]);
 }
 
 static tort_status nan_found(const tort_quantized *q, const watcher *w) {
@@ -79,18 +71,9 @@ static tort_status run_all(tort_quantized *q, watcher *w) {
             take(w, tort_net_find(&q->net, q->net.proto->graph->input[k]->name), &q->judge.inputs[k]);
         if (w->nan < 0) w->nan = inside;
         if (w->nan >= 0) return nan_found(q, w);
-        for (int32_t k = 0; k < q->judge.output_count; k++) tort_quantize_copy(q, &outputs[k], &w->wanted[k]);
+        for (int32_t k = 0; k < q->judge.output_count; k++) tort_make_copy(&q->maker, &outputs[k], &w->wanted[k]);
     }
     return TORT_OK;
-}
-
-static bool is_finite(const tort_net *net, int32_t value) {
-    const TortOnnx__TensorProto *constant = net->values[value].constant;
-    const float *elements = (const float *)(const void *)constant->raw_data.data;
-    const int64_t count = tort_net_count(constant);
-    bool finite = true;
-    for (int64_t i = 0; i < count; i++) finite = finite && fabsf(elements[i]) < INFINITY;
-    return finite;
 }
 
 static bool is_seen(const tort_quantized *q, int32_t value) {
@@ -106,7 +89,7 @@ static void refuse_unknown(tort_quantized *q, const bool *infinite) {
         for (int32_t k = 0; q->rules.able[i] && k < node->input_count + node->output_count; k++) {
             const int32_t value = k < node->input_count ? node->inputs[k] : node->outputs[k - node->input_count];
             if (!tort_net_is_float(&q->net, value) || q->rules.joined[value]) continue;
-            if (tort_net_is_live(&q->net, value) ? infinite[value] : !is_finite(&q->net, value))
+            if (tort_net_is_live(&q->net, value) ? infinite[value] : !tort_net_is_finite(q->net.values[value].constant))
                 tort_rules_refuse(&q->rules, i, "it has infinite values");
             else if (tort_net_is_live(&q->net, value) && !is_seen(q, value))
                 tort_rules_refuse(&q->rules, i, "no sample gave its values");

@@ -22,11 +22,6 @@ static tort_status tell(tort_converted *c, const char *phase, int32_t done, int3
     return tort_fail(c->error, TORT_E_CANCELLED, "conversion was cancelled while it did: %s", phase);
 }
 
-static void empty(tort_converted *c) {
-    tort_arena_free(&c->scratch.arena);
-    tort_arena_init(&c->scratch.arena, &c->env);
-}
-
 static tort_status open_trial(tort_converted *c, const TortOnnx__ModelProto *proto) {
     tort_session_options options = c->options->session;
     options.struct_size = sizeof options;
@@ -63,16 +58,6 @@ static void watch(void *ud, int32_t node, const char *name, const tort_tensor *t
     if (value >= 0) note(c, value, tensor);
 }
 
-static void keep_outputs(tort_converted *c, const tort_tensor *outputs, tort_tensor *kept) {
-    for (int32_t i = 0; i < c->judge.output_count; i++) {
-        size_t bytes = 0;
-        if (outputs[i].type == TORT_STRING || !tort_tensor_bytes(&outputs[i], &bytes)) continue;
-        kept[i] = outputs[i];
-        kept[i].data = tort_make(&c->maker, bytes, 1);
-        if (bytes) memcpy(kept[i].data, outputs[i].data, bytes);
-    }
-}
-
 static tort_status run_all(tort_converted *c) {
     const int32_t count = c->judge.samples->count;
     tort_wanted *wanted = tort_make(&c->maker, (size_t)count, sizeof *wanted);
@@ -86,7 +71,8 @@ static tort_status run_all(tort_converted *c) {
         for (int32_t k = 0; k < c->judge.input_count; k++)
             note(c, tort_net_find(&c->net, c->net.proto->graph->input[k]->name), &c->judge.inputs[k]);
         wanted[i].outputs = tort_make(&c->maker, (size_t)c->judge.output_count, sizeof *wanted->outputs);
-        keep_outputs(c, outputs, wanted[i].outputs);
+        for (int32_t k = 0; k < c->judge.output_count; k++)
+            tort_make_copy(&c->maker, &outputs[k], &wanted[i].outputs[k]);
     }
     return TORT_OK;
 }
@@ -140,7 +126,7 @@ static tort_status try_changed(tort_converted *c, int32_t samples, double *db) {
     tort_status status = open_trial(c, tort_retype_write(&c->retype, c->changed, false, &c->scratch));
     if (!status) status = judge(c, samples, db);
     tort_trial_close(&c->trial);
-    empty(c);
+    tort_make_empty(&c->scratch);
     c->report.evaluations++;
     return status;
 }

@@ -1,6 +1,7 @@
 /* net.c - a message's main graph by numbers, and new messages of its parts (net.h). */
 #include "runtime/quantize/net.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -10,6 +11,20 @@ void *tort_make(tort_maker *maker, size_t count, size_t size) {
     void *made = tort_arena_array(&maker->arena, count + 1, size);
     if (!made) longjmp(*maker->out_of_memory, 1);
     return made;
+}
+
+void tort_make_empty(tort_maker *maker) {
+    const tort_env *env = maker->arena.env;
+    tort_arena_free(&maker->arena);
+    tort_arena_init(&maker->arena, env);
+}
+
+void tort_make_copy(tort_maker *maker, const tort_tensor *tensor, tort_tensor *copy) {
+    size_t bytes = 0;
+    if (tensor->type == TORT_STRING || !tort_tensor_bytes(tensor, &bytes)) return;
+    *copy = *tensor;
+    copy->data = tort_make(maker, bytes, 1);
+    if (bytes) memcpy(copy->data, tensor->data, bytes);
 }
 
 char *tort_make_text(tort_maker *maker, const char *format, ...) {
@@ -43,6 +58,36 @@ int64_t tort_net_count(const TortOnnx__TensorProto *tensor) {
     int64_t count = 1;
     for (size_t i = 0; i < tensor->n_dims; i++) count *= tensor->dims[i];
     return count;
+}
+
+bool tort_net_is_finite(const TortOnnx__TensorProto *tensor) {
+    const float *elements = (const float *)(const void *)tensor->raw_data.data;
+    const int64_t count = tort_net_count(tensor);
+    bool finite = true;
+    for (int64_t i = 0; i < count; i++) finite = finite && fabsf(elements[i]) < INFINITY;
+    return finite;
+}
+
+static bool is_listed(const char *name, const char *const *list, int32_t count) {
+    bool is = false;
+    for (int32_t i = 0; i < count; i++) is = is || !strcmp(name, list[i]);
+    return is;
+}
+
+bool tort_net_is_kept(const tort_net_node *node, const tort_net_kept *kept) {
+    return is_listed(node->name, kept->nodes, kept->node_count) || is_listed(node->op, kept->ops, kept->op_count);
+}
+
+tort_status tort_net_check_kept(const tort_net *net, const tort_net_kept *kept, tort_error *error) {
+    for (int32_t k = 0; k < kept->node_count; k++) {
+        bool found = false;
+        for (int32_t i = 0; i < net->node_count; i++) found = found || !strcmp(kept->nodes[k], net->nodes[i].name);
+        if (!found)
+            return tort_fail(error, TORT_E_USAGE,
+                             "no node '%s' is left in the folded model ('tinyort plan --optimized' writes it)",
+                             kept->nodes[k]);
+    }
+    return TORT_OK;
 }
 
 const TortOnnx__AttributeProto *tort_net_attribute(const tort_net_node *node, const char *name) {

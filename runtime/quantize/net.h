@@ -44,6 +44,9 @@ typedef struct tort_maker {
 } tort_maker;
 
 void *tort_make(tort_maker *maker, size_t count, size_t size); /* zeroed; never NULL, also for a count of 0 */
+void tort_make_empty(tort_maker *maker);                       /* frees what it has made */
+/* A copy of a tensor; none of text. */
+void tort_make_copy(tort_maker *maker, const tort_tensor *tensor, tort_tensor *copy);
 char *tort_make_text(tort_maker *maker, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Fills a net, whose memory is the maker's but for `numbers`, which the caller frees with tort_names_free. */
@@ -61,7 +64,18 @@ static inline bool tort_net_is_float(const tort_net *net, int32_t value) {
 static inline bool tort_net_is_live(const tort_net *net, int32_t value) { /* computed in a run */
     return value >= 0 && !net->values[value].constant;
 }
-int64_t tort_net_count(const TortOnnx__TensorProto *tensor); /* elements */
+int64_t tort_net_count(const TortOnnx__TensorProto *tensor);  /* elements */
+bool tort_net_is_finite(const TortOnnx__TensorProto *tensor); /* of float32: it has no NaN and no infinity */
+
+/* Nodes that are to stay as they are, by name and by operator. */
+typedef struct tort_net_kept {
+    const char *const *nodes, *const *ops;
+    int32_t node_count, op_count;
+} tort_net_kept;
+
+/* TORT_E_USAGE for a name that no node has. */
+tort_status tort_net_check_kept(const tort_net *net, const tort_net_kept *kept, tort_error *error);
+bool tort_net_is_kept(const tort_net_node *node, const tort_net_kept *kept);
 /* An attribute of a node; NULL: it has none of this name. */
 const TortOnnx__AttributeProto *tort_net_attribute(const tort_net_node *node, const char *name);
 int64_t tort_net_int(const tort_net_node *node, const char *name, int64_t fallback);

@@ -21,11 +21,6 @@ tort_status tort_quantize_tell(tort_quantized *q, const char *phase, int32_t don
     return tort_fail(q->error, TORT_E_CANCELLED, "quantization was cancelled while it did: %s", phase);
 }
 
-static void empty(tort_quantized *q) {
-    tort_arena_free(&q->scratch.arena);
-    tort_arena_init(&q->scratch.arena, &q->env);
-}
-
 tort_status tort_quantize_open(tort_quantized *q, const TortOnnx__ModelProto *proto, bool each) {
     tort_session_options options = q->options->session;
     options.struct_size = sizeof options;
@@ -36,7 +31,7 @@ tort_status tort_quantize_open(tort_quantized *q, const TortOnnx__ModelProto *pr
 
 void tort_quantize_close(tort_quantized *q) {
     tort_trial_close(&q->trial);
-    empty(q);
+    tort_make_empty(&q->scratch);
 }
 
 tort_status tort_quantize_judge(tort_quantized *q, const tort_fold *fold, const bool *bytes, const tort_range *ranges,
@@ -64,7 +59,7 @@ uint64_t tort_quantize_bytes(tort_quantized *q, const bool *bytes) {
                                       .weights = &q->weights};
     const TortOnnx__ModelProto *proto = tort_write_bytes(&choice, &q->scratch);
     const uint64_t size = protobuf_c_message_get_packed_size(&proto->base);
-    empty(q);
+    tort_make_empty(&q->scratch);
     return size;
 }
 
@@ -98,30 +93,21 @@ static tort_status check_model(const tort_model *model, tort_error *error) {
     return TORT_OK;
 }
 
-static bool is_listed(const char *name, const char *const *list, int32_t count) {
-    bool is = false;
-    for (int32_t i = 0; i < count; i++) is = is || !strcmp(name, list[i]);
-    return is;
+static tort_net_kept kept_by(const tort_quantized *q) {
+    const tort_quantize_options *o = q->options;
+    return (tort_net_kept){o->keep_nodes, o->keep_ops, o->keep_node_count, o->keep_op_count};
 }
 
 bool tort_quantize_is_kept(const tort_quantized *q, int32_t node) {
-    const tort_quantize_options *o = q->options;
-    return is_listed(q->net.nodes[node].name, o->keep_nodes, o->keep_node_count) ||
-           is_listed(q->net.nodes[node].op, o->keep_ops, o->keep_op_count);
+    const tort_net_kept kept = kept_by(q);
+    return tort_net_is_kept(&q->net.nodes[node], &kept);
 }
 
-/* Takes the nodes that the options keep out of what is able; a name that no node has is an error. */
+/* Takes the nodes that the options keep out of those that are able; a name that no node has is an error. */
 static tort_status keep_asked(tort_quantized *q) {
-    const tort_quantize_options *o = q->options;
-    for (int32_t k = 0; k < o->keep_node_count; k++) {
-        bool found = false;
-        for (int32_t i = 0; i < q->net.node_count; i++)
-            found = found || !strcmp(o->keep_nodes[k], q->net.nodes[i].name);
-        if (!found)
-            return tort_fail(q->error, TORT_E_USAGE,
-                             "no node '%s' is left in the folded model ('tinyort plan --optimized' writes it)",
-                             o->keep_nodes[k]);
-    }
+    const tort_net_kept kept = kept_by(q);
+    const tort_status status = tort_net_check_kept(&q->net, &kept, q->error);
+    if (status) return status;
     for (int32_t i = 0; i < q->net.node_count; i++)
         if (tort_quantize_is_kept(q, i))
             for (int32_t k = 0; k < q->net.node_count; k++)

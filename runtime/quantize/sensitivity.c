@@ -148,7 +148,6 @@ tort_status tort_quantize_keep(tort_quantized *q, bool *bytes) {
                 .small = SMALL * power_of(q->report.db_all)};
     const tort_judgement all = {.db = q->report.db_all, .agreement = q->report.agreement_all};
     tort_status status = TORT_OK;
-    q->report.bytes = tort_quantize_bytes(q, bytes);
     q->report.met = meets(q, &all);
     if (!q->options->sensitivity && (!asked || q->report.met)) return TORT_OK;
     if (units) status = look_into(&s, 0, units, true);
@@ -157,6 +156,7 @@ tort_status tort_quantize_keep(tort_quantized *q, bool *bytes) {
     q->report.evaluations = s.done;
     if (status || !asked || q->report.met) return status;
     sort_units(&s);
+    if (q->options->max_bytes) q->report.bytes = tort_quantize_bytes(q, bytes);
     status = keep_units(&s, bytes);
     if (!status) note_kept(q, bytes);
     return status;

@@ -69,7 +69,5 @@ tort_status tort_quantize_dynamic(tort_quantized *q); /* dynamic.c: the whole of
 /* blocks.c: a report of the matrices that MatMul and Gemm multiply by, and by node whether it has one. There must be
  * one. */
 tort_status tort_quantize_list_matrices(tort_quantized *q, bool *has);
-/* calibrate.c: a copy of a tensor, which lives as long as q; none of text. */
-void tort_quantize_copy(tort_quantized *q, const tort_tensor *tensor, tort_tensor *kept);
 
 #endif

@@ -113,28 +113,12 @@ static void keep_small(tort_converted *c) {
     }
 }
 
-static bool is_listed(const char *name, const char *const *list, int32_t count) {
-    bool is = false;
-    for (int32_t i = 0; i < count; i++) is = is || !strcmp(name, list[i]);
-    return is;
-}
-
 tort_status tort_convert_keep_asked(tort_converted *c) {
     const tort_convert_options *o = c->options;
-    for (int32_t k = 0; k < o->keep_node_count; k++) {
-        bool found = false;
-        for (int32_t i = 0; i < c->net.node_count; i++)
-            found = found || !strcmp(o->keep_nodes[k], c->net.nodes[i].name);
-        if (!found)
-            return tort_fail(c->error, TORT_E_USAGE,
-                             "no node '%s' is left in the folded model ('tinyort plan --optimized' writes it)",
-                             o->keep_nodes[k]);
-    }
+    const tort_net_kept kept = {o->keep_nodes, o->keep_ops, o->keep_node_count, o->keep_op_count};
     for (int32_t i = 0; i < c->net.node_count; i++)
-        if (is_listed(c->net.nodes[i].name, o->keep_nodes, o->keep_node_count) ||
-            is_listed(c->net.nodes[i].op, o->keep_ops, o->keep_op_count))
-            tort_convert_keep(c, i, "it was to be kept");
-    return TORT_OK;
+        if (tort_net_is_kept(&c->net.nodes[i], &kept)) tort_convert_keep(c, i, "it was to be kept");
+    return tort_net_check_kept(&c->net, &kept, c->error);
 }
 
 const char *tort_convert_type_name(tort_type type) {
