@@ -33,12 +33,6 @@ static const struct {
              [CLI_BFLOAT16] = {TORT_BFLOAT16, "bfloat16"},
              [CLI_FLOAT32] = {TORT_FLOAT, "float32"}};
 
-static bool tell(void *ud, const char *phase, int32_t done, int32_t of) {
-    (void)ud;
-    cli_progress("%s: %d of %d", phase, done, of);
-    return true;
-}
-
 /* ---- samples at random ------------------------------------------------------------------------------------------- */
 
 static tort_status read_random(void *ud, int32_t index, tort_tensor *inputs, tort_error *error) {
@@ -101,7 +95,7 @@ static tort_status work(job *j, tort_error *error) {
         .keep_ops = o->keep_ops.items,
         .keep_op_count = o->keep_ops.count,
         .min_db = cli_is_given(o, OPTION_MIN_DB) ? o->min_db : DEFAULT_DB,
-        .progress = tell,
+        .progress = cli_samples_tell,
     };
     status = o->data ? cli_samples_open(o, j->model, &j->samples, error) : make_random(j, &options.session, error);
     if (status) return status;

@@ -12,12 +12,6 @@
 #include "runtime/cli/quantized.h"
 #include "runtime/cli/text.h"
 
-static bool tell(void *ud, const char *phase, int32_t done, int32_t of) {
-    (void)ud;
-    cli_progress("%s: %d of %d", phase, done, of);
-    return true;
-}
-
 /* Labels of --truth: a whole number a line, in the order of the samples. */
 static tort_status read_truth(const char *path, int32_t samples, int64_t **truth, tort_error *error) {
     enum { MAX_BYTES = 64 << 20 };
@@ -78,7 +72,7 @@ static tort_quantize_options options_of(const cli_quantized *j) {
                                                     : 0,
         .block = o->block ? o->block : 32,
         .dynamic = o->dynamic,
-        .progress = tell,
+        .progress = cli_samples_tell,
     };
 }
 

@@ -199,6 +199,12 @@ tort_status cli_samples_read(void *ud, int32_t index, tort_tensor *inputs, tort_
     return TORT_OK;
 }
 
+bool cli_samples_tell(void *ud, const char *phase, int32_t done, int32_t of) {
+    (void)ud;
+    cli_progress("%s: %d of %d", phase, done, of);
+    return true;
+}
+
 void cli_samples_free(cli_samples *s) {
     const tort_env env = tort_env_complete(NULL);
     for (int32_t i = 0; i < s->count; i++) {

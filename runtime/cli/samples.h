@@ -22,6 +22,8 @@ tort_status cli_samples_open(const cli_options *options, const tort_model *model
                              tort_error *error);
 /* tort_samples.read, with the samples as ud. */
 tort_status cli_samples_read(void *ud, int32_t index, tort_tensor *inputs, tort_error *error);
+/* Progress of the work on samples, for the options of tort_quantize and tort_convert. */
+bool cli_samples_tell(void *ud, const char *phase, int32_t done, int32_t of);
 void cli_samples_free(cli_samples *samples);
 
 #endif

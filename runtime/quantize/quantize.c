@@ -34,16 +34,21 @@ void tort_quantize_close(tort_quantized *q) {
     tort_make_empty(&q->scratch);
 }
 
+static tort_write_choice choice_of(tort_quantized *q, const bool *bytes, const tort_range *ranges,
+                                   const double *const *shift) {
+    return (tort_write_choice){.rules = &q->rules,
+                               .bytes = bytes,
+                               .ranges = ranges,
+                               .shift = shift,
+                               .scheme = q->options->scheme,
+                               .weights = &q->weights};
+}
+
 tort_status tort_quantize_judge(tort_quantized *q, const tort_fold *fold, const bool *bytes, const tort_range *ranges,
                                 const double *const *shift, int32_t max, tort_judgement *judgement) {
-    const tort_write_choice choice = {.rules = &q->rules,
-                                      .bytes = bytes,
-                                      .ranges = ranges,
-                                      .shift = shift,
-                                      .scheme = q->options->scheme,
-                                      .weights = &q->weights,
-                                      .more = q->behind,
-                                      .more_count = q->judge.smooth_count};
+    tort_write_choice choice = choice_of(q, bytes, ranges, shift);
+    choice.more = q->behind;
+    choice.more_count = q->judge.smooth_count;
     const int32_t count = max < fold->judge_count ? max : fold->judge_count;
     tort_status status = tort_quantize_open(q, tort_write_bytes(&choice, &q->scratch), false);
     if (!status) status = tort_trial_judge(&q->judge, &q->trial, fold->judges, count, judgement, &q->scratch, q->error);
@@ -52,11 +57,7 @@ tort_status tort_quantize_judge(tort_quantized *q, const tort_fold *fold, const 
 }
 
 uint64_t tort_quantize_bytes(tort_quantized *q, const bool *bytes) {
-    const tort_write_choice choice = {.rules = &q->rules,
-                                      .bytes = bytes,
-                                      .ranges = q->folds[0].chosen,
-                                      .scheme = q->options->scheme,
-                                      .weights = &q->weights};
+    const tort_write_choice choice = choice_of(q, bytes, q->folds[0].chosen, NULL);
     const TortOnnx__ModelProto *proto = tort_write_bytes(&choice, &q->scratch);
     const uint64_t size = protobuf_c_message_get_packed_size(&proto->base);
     tort_make_empty(&q->scratch);
@@ -253,12 +254,7 @@ static tort_status finish(tort_quantized *q, const bool *bytes) {
     tort_ranges_choose(whole, q->rule, q->margin, bytes, ranges, &q->maker);
     if (!status && q->corrected) status = tort_quantize_correct(q, bytes, ranges, all, count, &shift);
     if (status) return status;
-    const tort_write_choice choice = {.rules = &q->rules,
-                                      .bytes = bytes,
-                                      .ranges = ranges,
-                                      .shift = shift,
-                                      .scheme = q->options->scheme,
-                                      .weights = &q->weights};
+    const tort_write_choice choice = choice_of(q, bytes, ranges, shift);
     q->proto = tort_write_bytes(&choice, &q->maker);
     q->report.bytes = protobuf_c_message_get_packed_size(&q->proto->base);
     return TORT_OK;
