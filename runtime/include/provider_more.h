@@ -211,7 +211,8 @@ typedef struct tort_layout {
     /* Pure: true if the layout can hold tensors of this type and shape, whose rank is known. A dimension may be a
      * symbol: then the answer is for all of its sizes. Only asked for types of whole bytes, and not for strings. */
     bool (*fits)(const tort_info *info);
-    /* Pure: bytes of such a tensor, ignoring its data; no fewer than in plain form. False: overflow. */
+    /* Pure: bytes of such a tensor, ignoring its data; no fewer than in plain form. As many: they are its elements, in
+     * another order. False: overflow. */
     bool (*bytes)(const tort_tensor *tensor, size_t *bytes);
     /* Conversions: kernels of one input and one output of the same type and shape, not empty; params, scratch and
      * prepared data are NULL. */

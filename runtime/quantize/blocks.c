@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "runtime/core/run/context.h"
 #include "runtime/include/op.h"
 #include "runtime/quantize/gptq.h"
 #include "runtime/quantize/state.h"
@@ -161,6 +162,12 @@ static void take(job *j, int32_t value, const tort_tensor *tensor) {
     in->rows += rows;
 }
 
+static tort_look look(void *ud, const char *value) {
+    const job *j = ud;
+    const int32_t number = tort_net_find(&j->q->net, value);
+    return number < 0 || !j->inputs_of[number] ? TORT_LOOK_AWAY : TORT_LOOK_PLAIN;
+}
+
 static void watch(void *ud, int32_t node, const char *value, const tort_tensor *tensor) {
     job *j = ud;
     (void)node;
@@ -170,6 +177,7 @@ static void watch(void *ud, int32_t node, const char *value, const tort_tensor *
 static tort_status run_samples(job *j, tort_tensor *outputs) {
     tort_quantized *q = j->q;
     tort_context_observe(q->trial.context, watch, j);
+    tort_context_observe_some(q->trial.context, look);
     const tort_fold *fold = &q->folds[0];
     for (int32_t i = 0; i < fold->made_count; i++) {
         tort_status status = tort_quantize_tell(q, "inputs of layers", i, fold->made_count);

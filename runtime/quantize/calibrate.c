@@ -4,13 +4,17 @@
 #include <math.h>
 #include <string.h>
 
+#include "runtime/core/run/context.h"
 #include "runtime/include/op.h"
 #include "runtime/quantize/state.h"
 
 typedef struct watcher {
     tort_quantized *q;
     tort_statistics **into;
+    const bool *matters; /* by value */
     int32_t sample;
+    float *picked; /* `room` elements of a value, of each sample, for its histogram */
+    int32_t room;
     tort_tensor *wanted; /* of this sample */
     int32_t nan;         /* the first value with a NaN; -1: none */
     bool *infinite;
@@ -24,21 +28,36 @@ static bool matters(const tort_quantized *q, int32_t value) {
     return does && v->type == TORT_FLOAT && !q->rules.joined[value];
 }
 
+/* Some million elements of a value suffice for its histogram, whatever the number of samples. */
+static int32_t room_for(int32_t samples) {
+    const int32_t min = 1 << 12, max = 1 << 16, share = (1 << 20) / samples;
+    return share < min ? min : share > max ? max : share;
+}
+
 static void take(watcher *w, int32_t value, const tort_tensor *tensor) {
     tort_statistics **into = &w->into[value];
-    if (value < 0 || tensor->type != TORT_FLOAT || !matters(w->q, value)) return;
+    if (value < 0 || tensor->type != TORT_FLOAT || !w->matters[value]) return;
     if (!*into) *into = tort_make(&w->q->maker, 1, sizeof **into);
     const int64_t count = tort_count(tensor);
-    if (tort_statistics_add(*into, tensor->data, count)) return;
+    if (tort_statistics_add(*into, &w->q->trial.context->env, tensor->data, count, w->picked, w->room)) return;
     w->infinite[value] = true;
     for (int64_t i = 0; i < count && w->nan < 0; i++)
         if (isnan(((const float *)tensor->data)[i])) w->nan = value;
 }
 
+/* Values behind outputs are compared by element; statistics have no order. */
+static tort_look look(void *ud, const char *value) {
+    const watcher *w = ud;
+    const int32_t number = tort_net_find(&w->q->net, value);
+    for (int32_t i = 0; i < w->q->judge.smooth_count; i++)
+        if (w->q->behind[i] == number) return TORT_LOOK_PLAIN;
+    return number >= 0 && w->matters[number] ? TORT_LOOK_ANY_ORDER : TORT_LOOK_AWAY;
+}
+
 static void watch(void *ud, int32_t node, const char *value, const tort_tensor *tensor) {
-    const int32_t number = tort_net_find(&((watcher *)ud)->q->net, value);
-    (void)node;
     watcher *w = ud;
+    const int32_t number = tort_net_find(&w->q->net, value);
+    (void)node;
     if (number >= 0) take(w, number, tensor);
     for (int32_t i = 0; i < w->q->judge.smooth_count; i++)
         if (w->q->behind[i] == number) tort_make_copy(&w->q->maker, tensor, &w->wanted[w->q->judge.output_count + i]);
@@ -57,6 +76,7 @@ static tort_status run_all(tort_quantized *q, watcher *w) {
     tort_tensor *outputs = tort_make(&q->maker, (size_t)q->judge.output_count, sizeof *outputs);
     q->judge.wanted = wanted;
     tort_context_observe(q->trial.context, watch, w);
+    tort_context_observe_some(q->trial.context, look);
     for (int32_t i = 0; i < count; i++) {
         tort_status status = tort_quantize_tell(q, "calibration", i, count);
         w->sample = i;
@@ -101,7 +121,15 @@ static void refuse_unknown(tort_quantized *q, const bool *infinite) {
 
 tort_status tort_quantize_calibrate(tort_quantized *q) {
     const size_t values = (size_t)q->net.value_count;
-    watcher w = {.q = q, .nan = -1, .infinite = tort_make(&q->maker, values, sizeof(bool))};
+    bool *matter = tort_make(&q->maker, values, sizeof *matter);
+    for (int32_t i = 0; i < q->net.value_count; i++) matter[i] = matters(q, i);
+    const int32_t room = room_for(q->judge.samples->count);
+    watcher w = {.q = q,
+                 .nan = -1,
+                 .matters = matter,
+                 .picked = tort_make(&q->maker, (size_t)room, sizeof(float)),
+                 .room = room,
+                 .infinite = tort_make(&q->maker, values, sizeof(bool))};
     for (int32_t f = 0; f < 2; f++)
         q->folds[f].ranges = (tort_ranges){.rules = &q->rules,
                                            .statistics = tort_make(&q->maker, values, sizeof(tort_statistics *)),

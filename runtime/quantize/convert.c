@@ -3,6 +3,7 @@
  *
  * If an output has less than the decibels that were asked for, groups of nodes are changed alone, halved where they
  * cost most, and the dearest nodes stay, too. As in quantize.c, memory ends all steps alike. */
+#include "runtime/core/run/context.h"
 #include "runtime/quantize/convert.h"
 
 #include <math.h>
@@ -51,6 +52,12 @@ static void note(tort_converted *c, int32_t value, const tort_tensor *tensor) {
     }
 }
 
+/* Extremes have no order. */
+static tort_look look(void *ud, const char *name) {
+    const tort_converted *c = ud;
+    return tort_net_find(&c->net, name) < 0 ? TORT_LOOK_AWAY : TORT_LOOK_ANY_ORDER;
+}
+
 static void watch(void *ud, int32_t node, const char *name, const tort_tensor *tensor) {
     tort_converted *c = ud;
     const int32_t value = tort_net_find(&c->net, name);
@@ -64,6 +71,7 @@ static tort_status run_all(tort_converted *c) {
     tort_tensor *outputs = tort_make(&c->maker, (size_t)c->judge.output_count, sizeof *outputs);
     c->judge.wanted = wanted;
     tort_context_observe(c->trial.context, watch, c);
+    tort_context_observe_some(c->trial.context, look);
     for (int32_t i = 0; i < count; i++) {
         tort_status status = tell(c, "values", i, count);
         if (!status) status = tort_trial_run(&c->judge, &c->trial, i, outputs, c->error);
@@ -79,52 +87,12 @@ static tort_status run_all(tort_converted *c) {
 
 /* ---- trials ------------------------------------------------------------------------------------------------------ */
 
-typedef struct power {
-    double signal, error;
-} power;
-
-/* Adds an output's; NAN: another shape, or not finite where it was. */
-static void add_power(power *p, const tort_tensor *want, const tort_tensor *got) {
-    double a[TORT_BLOCK], b[TORT_BLOCK];
-    const int64_t count = tort_count(want);
-    if (!tort_same_shape(want, got)) p->error = NAN;
-    for (int64_t at = 0; !isnan(p->error) && at < count; at += TORT_BLOCK) {
-        const int64_t n = tort_block_count(count, at);
-        tort_load_doubles(want->type, want->data, at, n, a);
-        tort_load_doubles(got->type, got->data, at, n, b);
-        for (int64_t i = 0; i < n; i++) {
-            if (!isfinite(a[i])) continue;
-            p->signal += a[i] * a[i];
-            p->error += isfinite(b[i]) ? (a[i] - b[i]) * (a[i] - b[i]) : NAN;
-        }
-    }
-}
-
-/* Runs c->trial on `count` samples: decibels of the worst output; -120 if it is not finite where it was. */
-static tort_status judge(tort_converted *c, int32_t count, double *db) {
-    const size_t outputs = (size_t)c->judge.output_count;
-    tort_tensor *got = tort_make(&c->scratch, outputs, sizeof *got);
-    power *powers = tort_make(&c->scratch, outputs, sizeof *powers);
-    *db = LIMIT;
-    for (int32_t s = 0; s < count; s++) {
-        const tort_status status = tort_trial_run(&c->judge, &c->trial, s, got, c->error);
-        if (status) return status;
-        for (size_t k = 0; k < outputs; k++) {
-            const tort_tensor *want = &c->judge.wanted[s].outputs[k];
-            if (want->type != TORT_UNDEFINED && want->type != TORT_STRING) add_power(&powers[k], want, &got[k]);
-        }
-    }
-    for (size_t k = 0; k < outputs; k++)
-        if (isnan(powers[k].error))
-            *db = -LIMIT;
-        else if (powers[k].error > 0 && powers[k].signal > 0)
-            *db = fmin(*db, 10 * log10(powers[k].signal / powers[k].error));
-    return TORT_OK;
-}
-
+/* Decibels of the worst output on `samples` samples; -120 if it is not finite where it was. */
 static tort_status try_changed(tort_converted *c, int32_t samples, double *db) {
     tort_status status = open_trial(c, tort_retype_write(&c->retype, c->changed, false, &c->scratch));
-    if (!status) status = judge(c, samples, db);
+    tort_judgement judgement = {0};
+    if (!status) status = tort_trial_judge(&c->judge, &c->trial, NULL, samples, &judgement, &c->scratch, c->error);
+    *db = judgement.worst;
     tort_trial_close(&c->trial);
     tort_make_empty(&c->scratch);
     c->report.evaluations++;

@@ -4,36 +4,74 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_COUNTED = 1 << 16 }; /* elements of a tensor that the histogram takes */
-
 /* ---- counting ---------------------------------------------------------------------------------------------------- */
 
-/* The bits of a float as a number of the same order: compilers make vectors of its minimum and maximum, and NaN and
- * infinities lie outside of what finite floats have. */
-static int32_t order_of(float x) {
-    int32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits ^ (int32_t)((uint32_t)(bits >> 31) >> 1);
-}
+enum { LANES = 16, PART = 1 << 15, MAX_PARTS = 64 };
 
-static float float_of(int32_t order) {
-    const int32_t bits = order ^ (int32_t)((uint32_t)(order >> 31) >> 1);
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
+typedef struct extent {
+    float low, high;
+    bool finite;
+} extent;
 
-static bool extremes(const float *elements, int64_t count, float *low, float *high) {
-    int32_t min = INT32_MAX, max = INT32_MIN;
-    for (int64_t i = 0; i < count; i++) {
-        const int32_t order = order_of(elements[i]);
-        min = order < min ? order : min;
-        max = order > max ? order : max;
+/* Extremes in lanes, of which compilers make vectors. A NaN or an infinity leaves a NaN in the sum of x * 0. */
+static extent extremes(const float *elements, int64_t count) {
+    float low[LANES], high[LANES], sum[LANES] = {0};
+    int64_t i = 0;
+    for (int k = 0; k < LANES; k++) low[k] = high[k] = elements[0];
+    for (; i + LANES <= count; i += LANES)
+        for (int k = 0; k < LANES; k++) {
+            const float x = elements[i + k];
+            low[k] = x < low[k] ? x : low[k];
+            high[k] = x > high[k] ? x : high[k];
+            sum[k] += x * 0;
+        }
+    for (; i < count; i++) {
+        low[0] = elements[i] < low[0] ? elements[i] : low[0];
+        high[0] = elements[i] > high[0] ? elements[i] : high[0];
+        sum[0] += elements[i] * 0;
     }
-    if (min <= order_of(-INFINITY) || max >= order_of(INFINITY)) return false;
-    *low = float_of(min);
-    *high = float_of(max);
-    return true;
+    for (int k = 1; k < LANES; k++) {
+        low[0] = low[k] < low[0] ? low[k] : low[0];
+        high[0] = high[k] > high[0] ? high[k] : high[0];
+        sum[0] += sum[k];
+    }
+    return (extent){low[0], high[0], sum[0] == 0};
+}
+
+/* Parts of equal length, each read on some thread. Elements that a histogram will count, every step-th, are picked
+ * while they are in its cache. */
+typedef struct parts {
+    const float *elements;
+    int64_t count, length, step;
+    float *picked;
+    extent extents[MAX_PARTS];
+} parts;
+
+static void read_parts(void *arg, int64_t begin, int64_t end) {
+    parts *p = arg;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t first = i * p->length, last = first + p->length < p->count ? first + p->length : p->count;
+        p->extents[i] = extremes(p->elements + first, last - first);
+        for (int64_t k = (first + p->step - 1) / p->step; k * p->step < last; k++)
+            p->picked[k] = p->elements[k * p->step];
+    }
+}
+
+/* Extremes of all parts. */
+static extent read_all(parts *p, const tort_env *env) {
+    while (p->length * MAX_PARTS < p->count) p->length *= 2;
+    const int64_t part_count = (p->count + p->length - 1) / p->length;
+    if (part_count > 1 && env->parallel_for)
+        env->parallel_for(env->parallel_ud, part_count, 1, read_parts, p);
+    else
+        read_parts(p, 0, part_count);
+    extent all = p->extents[0];
+    for (int64_t i = 1; i < part_count; i++) {
+        all.low = fminf(all.low, p->extents[i].low);
+        all.high = fmaxf(all.high, p->extents[i].high);
+        all.finite = all.finite && p->extents[i].finite;
+    }
+    return all;
 }
 
 /* Widens the bins of a sign until they hold an element of this size. */
@@ -51,23 +89,29 @@ static void widen(tort_statistics *s, int sign, float size) {
     s->reach[sign] = reach;
 }
 
-bool tort_statistics_add(tort_statistics *s, const float *elements, int64_t count) {
-    float low, high;
+bool tort_statistics_add(tort_statistics *s, const tort_env *env, const float *elements, int64_t count, float *picked,
+                         int32_t room) {
     if (count < 1) return true;
-    if (!extremes(elements, count, &low, &high)) return false;
-    s->low = !s->seen || low < s->low ? low : s->low;
-    s->high = !s->seen || high > s->high ? high : s->high;
-    widen(s, 0, high);
-    widen(s, 1, -low);
+    parts p = {.elements = elements,
+               .count = count,
+               .length = PART,
+               .step = (count + room - 1) / room | 1, /* odd: not always the same channel */
+               .picked = picked};
+    const extent all = read_all(&p, env);
+    if (!all.finite) return false;
+    s->low = !s->seen || all.low < s->low ? all.low : s->low;
+    s->high = !s->seen || all.high > s->high ? all.high : s->high;
+    widen(s, 0, all.high);
+    widen(s, 1, -all.low);
     const float factor[2] = {s->reach[0] > 0 ? TORT_BINS / s->reach[0] : 0,
                              s->reach[1] > 0 ? TORT_BINS / s->reach[1] : 0};
-    const int64_t step = (count + MAX_COUNTED - 1) / MAX_COUNTED | 1; /* odd: not always the same channel */
-    for (int64_t i = 0; i < count; i += step) {
-        const int sign = elements[i] < 0;
-        const float at = fabsf(elements[i]) * factor[sign];
+    const int64_t picked_count = (count + p.step - 1) / p.step;
+    for (int64_t i = 0; i < picked_count; i++) {
+        const int sign = picked[i] < 0;
+        const float at = fabsf(picked[i]) * factor[sign];
         s->counts[sign][at < TORT_BINS - 1 ? (int)at : TORT_BINS - 1]++;
-        s->counted++;
     }
+    s->counted += picked_count;
     s->seen += count;
     return true;
 }

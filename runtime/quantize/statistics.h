@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/include/tinyort.h"
+
 #define TORT_BINS 2048 /* of each sign */
 
 /* Elements of each sign are counted in bins of equal width from 0 to `reach`, a power of two that doubles when an
@@ -16,9 +18,10 @@ typedef struct tort_statistics {
     int64_t counted, seen; /* elements: in the histogram; all of them */
 } tort_statistics;
 
-/* Adds elements: their extremes, and those of some 65,536 of them at equal distances to the histogram. False: there is
- * a NaN or an infinity, and nothing was added. */
-bool tort_statistics_add(tort_statistics *statistics, const float *elements, int64_t count);
+/* Adds elements: their extremes, found on the threads of env, and as many of them as `picked` has room for, at equal
+ * distances, to the histogram. False: there is a NaN or an infinity, and nothing was added. */
+bool tort_statistics_add(tort_statistics *statistics, const tort_env *env, const float *elements, int64_t count,
+                         float *picked, int32_t room);
 /* Adds what others have seen. */
 void tort_statistics_merge(tort_statistics *statistics, const tort_statistics *other);
 /* Share of the counted elements outside of low..high. */

@@ -160,29 +160,45 @@ static int64_t decision_of(const tort_tensor *tensor, int64_t row, int64_t lengt
 }
 
 typedef struct powers {
-    double signal, error;
+    double signal, error; /* error: NAN: another shape, or not finite where it was */
 } powers;
 
 static void add_powers(powers *p, const tort_tensor *want, const tort_tensor *got) {
+    double a[TORT_BLOCK], b[TORT_BLOCK];
     const int64_t count = tort_count(want);
-    for (int64_t i = 0; i < count; i++) {
-        const double a = element(want, i), e = a - element(got, i);
-        p->signal += a * a;
-        p->error += e * e;
+    if (!tort_same_shape(want, got)) p->error = NAN; /* as many boxes as were found: not comparable by element */
+    for (int64_t at = 0; !isnan(p->error) && at < count; at += TORT_BLOCK) {
+        const int64_t n = tort_block_count(count, at);
+        tort_load_doubles(want->type, want->data, at, n, a);
+        tort_load_doubles(got->type, got->data, at, n, b);
+        for (int64_t i = 0; i < n; i++) {
+            if (!isfinite(a[i])) continue;
+            p->signal += a[i] * a[i];
+            p->error += isfinite(b[i]) ? (a[i] - b[i]) * (a[i] - b[i]) : NAN;
+        }
     }
 }
 
+enum { LIMIT = 120 }; /* decibels, of both signs */
+
 /* The mean over the outputs. which: the powers of each; NULL: its own. */
 static double decibels(const powers *p, const int32_t *which, int32_t count) {
-    const double limit = 120;
     double sum = 0;
     for (int32_t i = 0; i < count; i++) {
         const powers *of = &p[which ? which[i] : i];
-        if (isnan(of->error)) return -limit;
-        const double db = of->error > 0 ? 10 * log10(of->signal / of->error) : limit;
-        sum += fmax(fmin(db, limit), -limit);
+        if (isnan(of->error)) return -LIMIT;
+        const double db = of->error > 0 ? 10 * log10(of->signal / of->error) : LIMIT;
+        sum += fmax(fmin(db, LIMIT), -LIMIT);
     }
-    return count ? sum / count : limit;
+    return count ? sum / count : LIMIT;
+}
+
+/* The least of the outputs that are not all 0. */
+static double worst_decibels(const powers *p, int32_t count) {
+    double worst = LIMIT;
+    for (int32_t i = 0; i < count; i++)
+        if (isnan(p[i].error) || p[i].signal > 0) worst = fmin(worst, decibels(&p[i], NULL, 1));
+    return worst;
 }
 
 static bool is_number(const tort_tensor *tensor) {
@@ -196,24 +212,23 @@ tort_status tort_trial_judge(const tort_judge *judge, tort_trial *trial, const i
     powers *sums = tort_make(maker, outputs, sizeof *sums);
     int64_t rows = 0, equal = 0;
     for (int32_t s = 0; s < count; s++) {
-        const tort_status status = tort_trial_run(judge, trial, samples[s], got, error);
+        const int32_t sample = samples ? samples[s] : s;
+        const tort_status status = tort_trial_run(judge, trial, sample, got, error);
         if (status) return status;
-        const tort_tensor *want = judge->wanted[samples[s]].outputs;
+        const tort_tensor *want = judge->wanted[sample].outputs;
         for (size_t k = 0; k < outputs; k++) {
             if (!is_number(&want[k])) continue;
-            if (!tort_same_shape(&want[k], &got[k])) {
-                sums[k].error = NAN; /* as many boxes as were found: other decisions, not comparable by element */
-                continue;
-            }
             add_powers(&sums[k], &want[k], &got[k]);
+            if (!tort_same_shape(&want[k], &got[k])) continue;
             const int64_t length = want[k].rank ? want[k].dims[want[k].rank - 1] : 1, n = tort_count(&want[k]);
             const bool labelled = judge->truth != NULL;
             for (int64_t r = 0; k == 0 && length && r < (labelled ? n > 0 : n / length); r++, rows++)
                 equal += decision_of(&got[k], r, length) ==
-                         (labelled ? judge->truth[samples[s]] : decision_of(&want[k], r, length));
+                         (labelled ? judge->truth[sample] : decision_of(&want[k], r, length));
         }
     }
     *judgement = (tort_judgement){.db = decibels(sums, NULL, judge->output_count),
+                                  .worst = worst_decibels(sums, judge->output_count),
                                   .score = decibels(sums, judge->smooth, judge->output_count),
                                   .agreement = rows ? (double)equal / (double)rows : 1};
     return TORT_OK;

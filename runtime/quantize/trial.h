@@ -44,13 +44,14 @@ typedef struct tort_judge {
 typedef struct tort_judgement {
     double score;     /* the same as db, but of smooth values: what a Softmax takes, in place of what it makes */
     double db;        /* mean over the outputs of 10 log10(power of the signal / power of the error); 120 at most */
+    double worst;     /* the same of one output, the one that has least */
     double agreement; /* share of equal decisions: rows of the first output with the same largest element */
 } tort_judgement;
 
 /* Runs a trial on one sample. outputs: filled with memory of the context. */
 tort_status tort_trial_run(const tort_judge *judge, tort_trial *trial, int32_t sample, tort_tensor *outputs,
                            tort_error *error);
-/* Runs a trial on `count` samples and compares. */
+/* Runs a trial on `count` samples, the first ones if there is no list, and compares. */
 tort_status tort_trial_judge(const tort_judge *judge, tort_trial *trial, const int32_t *samples, int32_t count,
                              tort_judgement *judgement, tort_maker *maker, tort_error *error);
 /* The share of decisions of the float32 model that are right, of samples whose outputs are kept. */

@@ -6,6 +6,7 @@
 #include "runtime/core/lowered/unit_view.h"
 #include "runtime/core/plan/inputs.h"
 #include "runtime/core/plan/planned.h"
+#include "runtime/core/providers/chain.h"
 #include "runtime/core/providers/link.h"
 #include "runtime/core/run/bind.h"
 
@@ -103,6 +104,8 @@ void tort_context_free(tort_context *context) {
     tort_session *session = context->session;
     for (int32_t g = 0; context->frames && g < session->graph_count; g++) tort_frame_close(&context->frames[g]);
     tort_dynamic_drain(context);
+    if (context->shown.base)
+        tort_chain_free(session, &context->env, context->shown_memory, context->shown.base, context->shown.bytes);
     for (int32_t m = 1; context->streams && m < session->memory_count; m++)
         if (context->streams[m]) tort_link_stream_close(session->memories[m].owner, context->streams[m]);
     tort_free(&context->env, context->capacities,

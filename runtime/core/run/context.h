@@ -96,6 +96,9 @@ typedef struct tort_staged {
     size_t bytes;
 } tort_staged;
 
+/* What an observer is to see of a value: nothing, its elements in whatever order a layout has them, or in its own. */
+typedef enum tort_look { TORT_LOOK_AWAY, TORT_LOOK_ANY_ORDER, TORT_LOOK_PLAIN } tort_look;
+
 struct tort_context {
     tort_session *session;
     tort_env env; /* the application's, with memory counted in `account`, separately from the session */
@@ -122,7 +125,10 @@ struct tort_context {
     tort_status (*observe)(const struct tort_frame *frame, const tort_step *step, tort_error *error);
     tort_status (*tell)(struct tort_frame *frame, const tort_step *step, tort_step_run *run, tort_error *error);
     tort_observer observer;
+    tort_look (*observer_look)(void *ud, const char *value); /* NULL: it sees every value in plain */
     void *observer_ud;
+    tort_region shown; /* room for a value in plain, kept from value to value; empty when nobody looks */
+    int32_t shown_memory;
     tort_profiler profiler;
     void *profiler_ud;
     bool profiles_work;
@@ -148,6 +154,10 @@ tort_status tort_frame_reserve(tort_frame *frame, tort_error *error);
 const tort_value *tort_frame_value(const tort_frame *frame, int32_t slot);
 /* The params for a step's kernel. */
 const void *tort_frame_params(const tort_frame *frame, const tort_step *step);
+
+/* observe.c: after tort_context_observe, restricts it to what `look`, with the same `ud`, says of a value: the others
+ * are neither converted nor copied. */
+void tort_context_observe_some(tort_context *context, tort_look (*look)(void *ud, const char *value));
 
 /* run.c: makes the link's device current for the thread; -1: restores the previous one. Cheap if the device does not
  * change: most steps have the same provider. */

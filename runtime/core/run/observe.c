@@ -1,8 +1,9 @@
 /* observe.c - shows an application each value that a run makes (tort_context_observe): plain, and in host memory.
  *
- * For debugging: it allocates for each value. It must not change the values. Read next: run.c. */
+ * For debugging: it allocates. It must not change the values. Read next: run.c. */
 #include "runtime/core/run/context.h"
 #include "runtime/core/providers/chain.h"
+#include "runtime/core/providers/layouts.h"
 #include "runtime/core/providers/link.h"
 
 /* The number of the node that makes a value; in a segment it need not be the last node. */
@@ -37,24 +38,52 @@ static tort_status show_on_host(const tort_frame *frame, const tort_step *step, 
     return status;
 }
 
-/* Converts the value to plain, in its memory, if it is in a layout, and shows it. */
-static tort_status show_plain(const tort_frame *frame, const tort_step *step, const tort_slot *slot,
-                              const tort_tensor *tensor, tort_error *error) {
-    const tort_context *context = frame->context;
-    tort_tensor plain = *tensor;
-    size_t bytes;
-    if (!tort_tensor_bytes(tensor, &bytes)) return TORT_OK;
-    if (!slot->layout) return show_on_host(frame, step, slot, plain, bytes, error);
-    const tort_link *link = context->session->layouts[slot->layout].link;
-    tort_status status =
-        tort_chain_alloc(context->session, &context->env, slot->memory, bytes, "a value to show", &plain.data, error);
+static void free_room(tort_context *context) {
+    const tort_region shown = context->shown;
+    if (shown.base) tort_chain_free(context->session, &context->env, context->shown_memory, shown.base, shown.bytes);
+    context->shown = (tort_region){0};
+}
+
+/* Room for a value in plain. It is kept, as fresh pages cost more than the conversion. */
+static tort_status make_room(tort_context *context, int32_t memory, size_t bytes, tort_error *error) {
+    if (context->shown.base && context->shown_memory == memory && bytes <= context->shown.bytes) return TORT_OK;
+    free_room(context);
+    void *base = NULL;
+    const tort_status status =
+        tort_chain_alloc(context->session, &context->env, memory, bytes, "a value to show", &base, error);
     if (status) return status;
+    context->shown = (tort_region){base, bytes};
+    context->shown_memory = memory;
+    return TORT_OK;
+}
+
+/* Converts the value to plain, in its memory, if it is in a layout that matters, and shows it. */
+static tort_status show_tensor(const tort_frame *frame, const tort_step *step, const tort_slot *slot,
+                               const tort_tensor *tensor, tort_look look, tort_error *error) {
+    tort_context *context = frame->context;
+    tort_tensor plain = *tensor;
+    size_t bytes, laid_out;
+    if (!tort_tensor_bytes(tensor, &bytes)) return TORT_OK;
+    if (!slot->layout || (look == TORT_LOOK_ANY_ORDER &&
+                          tort_layout_bytes(context->session, slot->layout, tensor, &laid_out) && laid_out == bytes))
+        return show_on_host(frame, step, slot, plain, bytes, error);
+    const tort_link *link = context->session->layouts[slot->layout].link;
+    tort_status status = make_room(context, slot->memory, bytes, error);
+    if (status) return status;
+    plain.data = context->shown.base;
     const int32_t before = tort_link_enter(link);
     status = tort_frame_convert(frame, slot->layout, true, tensor, &plain, step->node, error);
     tort_link_leave(link, before);
-    if (!status) status = show_on_host(frame, step, slot, plain, bytes, error);
-    tort_chain_free(context->session, &context->env, slot->memory, plain.data, bytes);
-    return status;
+    return status ? status : show_on_host(frame, step, slot, plain, bytes, error);
+}
+
+/* What the observer is to see of a slot's value. */
+static tort_look look_of(const tort_frame *frame, const tort_slot *slot) {
+    const tort_context *context = frame->context;
+    if (slot->line_bytes || frame->lowered->infos[slot->value].kind != TORT_TENSOR) return TORT_LOOK_AWAY;
+    return context->observer_look
+               ? context->observer_look(context->observer_ud, frame->lowered->graph.values[slot->value].name)
+               : TORT_LOOK_PLAIN;
 }
 
 /* Shows the outputs of a step. Copies and conversions are skipped: their values were shown when they were made; and
@@ -65,10 +94,8 @@ static tort_status observe(const tort_frame *frame, const tort_step *step, tort_
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && !moves && i < step->output_count; i++) {
         const int32_t slot = plan->operands[step->operands + step->input_count + i];
-        if (slot < 0 || plan->slots[slot].line_bytes ||
-            frame->lowered->infos[plan->slots[slot].value].kind != TORT_TENSOR)
-            continue;
-        status = show_plain(frame, step, &plan->slots[slot], &frame->tensors[slot], error);
+        const tort_look look = slot < 0 ? TORT_LOOK_AWAY : look_of(frame, &plan->slots[slot]);
+        if (look) status = show_tensor(frame, step, &plan->slots[slot], &frame->tensors[slot], look, error);
     }
     return status;
 }
@@ -77,5 +104,11 @@ void tort_context_observe(tort_context *context, tort_observer observer, void *u
     if (!context) return;
     context->observe = observer ? observe : NULL;
     context->observer = observer;
+    context->observer_look = NULL;
     context->observer_ud = ud;
+    if (!observer) free_room(context);
+}
+
+void tort_context_observe_some(tort_context *context, tort_look (*look)(void *ud, const char *value)) {
+    context->observer_look = look;
 }
