@@ -14,7 +14,7 @@
 #include "runtime/core/base/memory.h"
 #include "runtime/include/op.h"
 
-#define MAX_HELD ((size_t)256 << 20) /* bytes of samples that stay in memory; others are read again for each run */
+#define MAX_HELD ((size_t)16 << 20) /* bytes of samples that stay in memory; others are read again for each run */
 
 typedef struct cli_sample {
     char *path;

@@ -34,6 +34,12 @@ static tort_status add_means(tort_quantized *q, const char *const *means, const 
     return TORT_OK;
 }
 
+/* Weights in 8 bits are made anew where they are needed: beside those of a float network there is no room for all. */
+static void forget_weights(tort_quantized *q) {
+    memset(q->weights.by_value, 0, (size_t)q->net.value_count * sizeof *q->weights.by_value);
+    tort_make_empty(&q->rounded);
+}
+
 /* Twins of the nodes of `part`, on their own trial. */
 static tort_status correct_part(tort_quantized *q, const bool *part, const tort_range *ranges, const int32_t *samples,
                                 int32_t count, double **shift) {
@@ -45,6 +51,7 @@ static tort_status correct_part(tort_quantized *q, const bool *part, const tort_
     if (proto->graph->n_output) status = tort_quantize_open(q, proto, false);
     if (!status && proto->graph->n_output) status = add_means(q, means, samples, count, shift);
     tort_quantize_close(q);
+    forget_weights(q);
     return status;
 }
 
@@ -63,6 +70,7 @@ tort_status tort_quantize_correct(tort_quantized *q, const bool *bytes, const to
     tort_status status = TORT_OK;
     *shift = (const double *const *)sums;
     for (int32_t i = 0; i < q->net.node_count; i++) total += weights_of(q, i);
+    forget_weights(q);
     const int32_t max = total < MANY_WEIGHTS ? MAX_CORRECTING : MAX_CORRECTING / 2;
     for (int32_t i = 0; !status && i < q->net.node_count; i++) {
         part[i] = bytes[i];

@@ -138,7 +138,7 @@ static tort_status open_model(tort_quantized *q) {
     q->weights =
         (tort_weight_cache){.by_value = tort_make(&q->maker, (size_t)q->net.value_count, sizeof *q->weights.by_value),
                             .axes = tort_make(&q->maker, (size_t)q->net.value_count, sizeof *q->weights.axes),
-                            .maker = &q->maker};
+                            .maker = &q->rounded};
     q->report.float_bytes = protobuf_c_message_get_packed_size(&q->net.proto->base);
     return keep_asked(q);
 }
@@ -301,9 +301,10 @@ tort_status tort_quantize(const tort_model *model, const tort_samples *samples, 
     q->error = error;
     q->judge.samples = samples;
     q->report.float_accuracy = NAN;
-    q->maker.out_of_memory = q->scratch.out_of_memory = &q->out_of_memory;
+    q->maker.out_of_memory = q->scratch.out_of_memory = q->rounded.out_of_memory = &q->out_of_memory;
     tort_arena_init(&q->maker.arena, &q->env);
     tort_arena_init(&q->scratch.arena, &q->env);
+    tort_arena_init(&q->rounded.arena, &q->env);
     tort_names_init(&q->net.numbers, &q->env);
     const tort_status status = work(q);
     tort_trial_close(&q->trial);
@@ -323,6 +324,7 @@ void tort_quantized_free(tort_quantized *q) {
     const tort_env env = q->env;
     tort_names_free(&q->net.numbers);
     tort_arena_free(&q->scratch.arena);
+    tort_arena_free(&q->rounded.arena);
     tort_arena_free(&q->maker.arena);
     tort_optimized_free(q->base);
     tort_free(&env, q, sizeof *q);

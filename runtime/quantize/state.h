@@ -32,8 +32,9 @@ struct tort_quantized {
     tort_trial trial;   /* the one that is open */
     tort_fold folds[2]; /* each half of the samples makes ranges, which the other one judges */
     int32_t fold_count; /* 1 for a single sample, which does both */
-    tort_weight_cache weights;
-    tort_range_rule rule; /* the best */
+    tort_weight_cache weights; /* of the nodes that were written last */
+    tort_maker rounded;        /* weights.maker */
+    tort_range_rule rule;      /* the best */
     bool margin;
     bool corrected; /* biases */
     int64_t opset;
