@@ -28,9 +28,9 @@ static bool matters(const tort_quantized *q, int32_t value) {
     return does && v->type == TORT_FLOAT && !q->rules.joined[value];
 }
 
-/* Some million elements of a value suffice for its histogram, whatever the number of samples. */
+/* Some 2 million elements of a value suffice for its histogram, whatever the number of samples. */
 static int32_t room_for(int32_t samples) {
-    const int32_t min = 1 << 12, max = 1 << 16, share = (1 << 20) / samples;
+    const int32_t min = 1 << 12, max = 1 << 16, share = (1 << 21) / samples;
     return share < min ? min : share > max ? max : share;
 }
 
