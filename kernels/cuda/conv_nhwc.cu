@@ -124,7 +124,7 @@ static __global__ void conv_depthwise_nhwc(gpu_nhwc_conv p, gpu_conv_operands o,
             if (bias) sums[j] += (float)bias[channel + j];
             if (residual) sums[j] += (float)residual[first + j];
         }
-        activate_all(p.epilogue, sums);
+        activate(p.epilogue, sums);
 #pragma unroll
         for (int j = 0; j < PIECE; j++) y.at[j] = (T)sums[j];
         store_pack<PIECE>((T *)o.y + first, y);

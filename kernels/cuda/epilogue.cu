@@ -27,8 +27,9 @@ static __device__ __forceinline__ void epilogue_range(const gpu_epilogue &e, siz
             add_pack(sum, e.scale, load_operand<size>(e.loop, 0, (const T *)e.bias, at[0]));
         }
         if (e.residual) add_pack(sum, 1.0f, load_pack<size>((const T *)e.residual + i));
+        activate(e.epilogue, sum);
 #pragma unroll
-        for (int k = 0; k < size; k++) value.at[k] = (T)activate(e.epilogue, sum[k]);
+        for (int k = 0; k < size; k++) value.at[k] = (T)sum[k];
         store_pack(y + i, value);
     }
 }

@@ -37,50 +37,46 @@ tort_status tort_cuda_run_epilogue(const tort_call *call, const tort_epilogue *e
 #ifdef __cplusplus
 #include "kernels/cuda/activation.h"
 
-/* Applies all activations but the cheapest. Not inlined: a kernel that ends with eight of them would consist mostly
- * of these. */
-template <class C> static __device__ __noinline__ C activate_curved(int32_t activation, C alpha, C beta, C x) {
-    switch (activation) {
-    case TORT_ACTIVATION_LEAKY_RELU: return leaky_relu(x, alpha);
-    case TORT_ACTIVATION_CLIP: return clipped(x, alpha, beta);
-    case TORT_ACTIVATION_SIGMOID: return sigmoid(x);
-    case TORT_ACTIVATION_SILU: return swish(x, (C)1);
-    case TORT_ACTIVATION_HARD_SIGMOID: return hard_sigmoid(x, alpha, beta);
-    case TORT_ACTIVATION_HARD_SWISH: return hard_swish(x);
-    case TORT_ACTIVATION_GELU: return gelu(x);
-    case TORT_ACTIVATION_GELU_TANH: return gelu_tanh(x);
-    case TORT_ACTIVATION_TANH: return tanh(x);
-    case TORT_ACTIVATION_ELU: return elu(x, alpha);
-    case TORT_ACTIVATION_SELU: return selu(x, alpha, beta);
-    case TORT_ACTIVATION_CELU: return celu(x, alpha);
-    case TORT_ACTIVATION_SOFTPLUS: return softplus(x);
-    case TORT_ACTIVATION_SOFTSIGN: return softsign(x);
-    default: return x > alpha ? x : (C)0; /* TORT_ACTIVATION_THRESHOLDED_RELU */
-    }
+template <int COUNT, class C, class F> static __device__ __forceinline__ void replace_each(C (&x)[COUNT], F function) {
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) x[i] = function(x[i]);
 }
 
-template <class C> static __device__ __forceinline__ C activate(const tort_epilogue &e, C x) {
-    if (e.activation == TORT_ACTIVATION_NONE) return x;
-    return e.activation == TORT_ACTIVATION_RELU ? relu(x) : activate_curved(e.activation, (C)e.alpha, (C)e.beta, x);
-}
-
-/* Applies the activation to several results, with one decision for all. */
-template <int COUNT> static __device__ __forceinline__ void activate_all(const tort_epilogue &e, float (&x)[COUNT]) {
-    if (e.activation == TORT_ACTIVATION_NONE) return;
-    if (e.activation == TORT_ACTIVATION_RELU) {
-#pragma unroll
-        for (int i = 0; i < COUNT; i++) x[i] = relu(x[i]);
-        return;
+/* Applies the activation to several results, with one decision for all, and no call: the code of all activations is in
+ * the kernel, so it has one place where results are finished. */
+template <int COUNT, class C> static __device__ __forceinline__ void activate(const tort_epilogue &e, C (&x)[COUNT]) {
+    const C alpha = (C)e.alpha, beta = (C)e.beta;
+    switch (e.activation) {
+    case TORT_ACTIVATION_NONE: return;
+    case TORT_ACTIVATION_RELU: return replace_each(x, [](C v) { return relu(v); });
+    case TORT_ACTIVATION_LEAKY_RELU: return replace_each(x, [=](C v) { return leaky_relu(v, alpha); });
+    case TORT_ACTIVATION_CLIP: return replace_each(x, [=](C v) { return clipped(v, alpha, beta); });
+    case TORT_ACTIVATION_SIGMOID: return replace_each(x, [](C v) { return sigmoid(v); });
+    case TORT_ACTIVATION_SILU: return replace_each(x, [](C v) { return swish(v, (C)1); });
+    case TORT_ACTIVATION_HARD_SIGMOID: return replace_each(x, [=](C v) { return hard_sigmoid(v, alpha, beta); });
+    case TORT_ACTIVATION_HARD_SWISH: return replace_each(x, [](C v) { return hard_swish(v); });
+    case TORT_ACTIVATION_GELU: return replace_each(x, [](C v) { return gelu(v); });
+    case TORT_ACTIVATION_GELU_TANH: return replace_each(x, [](C v) { return gelu_tanh(v); });
+    case TORT_ACTIVATION_TANH: return replace_each(x, [](C v) { return hyperbolic_tangent(v); });
+    case TORT_ACTIVATION_ELU:
+    case TORT_ACTIVATION_SELU:
+    case TORT_ACTIVATION_CELU: {
+        const C slope = e.activation == TORT_ACTIVATION_CELU ? divided((C)1, alpha) : (C)1;
+        const C gamma = e.activation == TORT_ACTIVATION_SELU ? beta : (C)1;
+        return replace_each(x, [=](C v) { return scaled_elu(v, alpha, slope, gamma); });
     }
-#pragma unroll
-    for (int i = 0; i < COUNT; i++) x[i] = activate_curved(e.activation, e.alpha, e.beta, x[i]);
+    case TORT_ACTIVATION_SOFTPLUS: return replace_each(x, [](C v) { return softplus(v); });
+    case TORT_ACTIVATION_SOFTSIGN: return replace_each(x, [](C v) { return softsign(v); });
+    default: return replace_each(x, [=](C v) { return v > alpha ? v : (C)0; }); /* THRESHOLDED_RELU */
+    }
 }
 
 /* Returns element `at` of Y from its result, which includes the bias. */
 template <class T, class C>
 static __device__ __forceinline__ T finish(const tort_epilogue &e, const T *residual, int64_t at, C result) {
-    if (residual) result += (C)residual[at];
-    return (T)activate(e, result);
+    C value[1] = {residual ? result + (C)residual[at] : result};
+    activate(e, value);
+    return (T)value[0];
 }
 #endif
 

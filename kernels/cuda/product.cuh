@@ -52,24 +52,25 @@ template <class T> struct product_output {
     bool packs; /* rows of Y, residual and C start at aligned packs */
     tort_epilogue epilogue;
 
-    /* Stores COUNT neighbouring elements of a row, beginning at `column`, from their sums in shared memory. */
-    template <int COUNT> __device__ __forceinline__ void store(int64_t row, int64_t column, const float *sums) const {
-        const int64_t at = row * stride + column, at_c = row * c_row + column * c_column;
-        if (packs && column + COUNT <= columns) {
-            store_packed<COUNT>(at, at_c, sums);
+    /* Adds COUNT neighbouring elements, of which `there` exist, `step` apart (0: the same one). */
+    template <int COUNT>
+    static __device__ __forceinline__ void add(float (&values)[COUNT], const T *from, int64_t at, int64_t step,
+                                               float factor, bool whole, int there) {
+        if (whole) {
+            const pack<T, COUNT> more = step ? load_pack<COUNT>(from + at) : same_pack<COUNT>(from[at]);
+#pragma unroll
+            for (int i = 0; i < COUNT; i++) values[i] += factor * (float)more.at[i];
             return;
         }
-#pragma unroll 1
-        for (int i = 0; i < COUNT && column + i < columns; i++) store_one(at + i, at_c + i * c_column, sums[i]);
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+            if (i < there) values[i] += factor * (float)from[at + i * step];
     }
-    /* at: the element's place in Y and the residual; at_c: in C. */
-    __device__ __forceinline__ void store_one(int64_t at, int64_t at_c, float sum) const {
-        float value = alpha * sum;
-        if (c) value += beta * (float)c[at_c];
-        data[at] = finish(epilogue, residual, at, value);
-    }
-    template <int COUNT>
-    __device__ __forceinline__ void store_packed(int64_t at, int64_t at_c, const float *sums) const {
+    /* Stores COUNT neighbouring elements of a row, beginning at `column`, from their sums in shared memory. */
+    template <int COUNT> __device__ __forceinline__ void store(int64_t row, int64_t column, const float *sums) const {
+        const int64_t at = row * stride + column;
+        const int there = (int)min((int64_t)COUNT, columns - column);
+        const bool whole = packs && there == COUNT;
         float values[COUNT];
 #pragma unroll
         for (int i = 0; i < COUNT; i += 4) {
@@ -77,21 +78,23 @@ template <class T> struct product_output {
 #pragma unroll
             for (int j = 0; j < 4; j++) values[i + j] = alpha * four.at[j];
         }
-        if (c) {
-            const pack<T, COUNT> more = c_column ? load_pack<COUNT>(c + at_c) : same_pack<COUNT>(c[at_c]);
-#pragma unroll
-            for (int i = 0; i < COUNT; i++) values[i] += beta * (float)more.at[i];
-        }
-        if (residual) {
-            const pack<T, COUNT> more = load_pack<COUNT>(residual + at);
-#pragma unroll
-            for (int i = 0; i < COUNT; i++) values[i] += (float)more.at[i];
-        }
-        activate_all(epilogue, values);
+        if (c) add(values, c, row * c_row + column * c_column, c_column, beta, whole, there);
+        if (residual) add(values, residual, at, 1, 1.0f, whole, there);
+        activate(epilogue, values);
         pack<T, COUNT> y;
 #pragma unroll
         for (int i = 0; i < COUNT; i++) y.at[i] = (T)values[i];
-        store_pack<COUNT>(data + at, y);
+        if (whole) return store_pack<COUNT>(data + at, y);
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+            if (i < there) data[at + i] = y.at[i];
+    }
+    /* The same for one element. */
+    __device__ __forceinline__ void store_one(int64_t row, int64_t column, float sum) const {
+        const int64_t at = row * stride + column;
+        float value = alpha * sum;
+        if (c) value += beta * (float)c[row * c_row + column * c_column];
+        data[at] = finish(epilogue, residual, at, value);
     }
 };
 

@@ -179,7 +179,7 @@ static __device__ __forceinline__ void product_few(const typename F::T *a, const
     if (!join_few<F>(out, p.m, parts, at.tile, (unsigned *)shared)) return;
     for (int i = (int)threadIdx.x; i < (int)p.m * F::N; i += FEW_THREADS) {
         const int64_t row = i / F::N, column = at.first_column + i % F::N;
-        if (column < p.n) y.store_one(row * y.stride + column, row * y.c_row + column * y.c_column, out[i]);
+        if (column < p.n) y.store_one(row, column, out[i]);
     }
 }
 

@@ -27,10 +27,10 @@ template <class F, class C> static __device__ __forceinline__ C real(F function,
     case GPU_ATAN: return atan(x);
     case GPU_ATANH: return atanh(x);
     case GPU_CEIL: return ceil(x);
-    case GPU_CELU: return celu(x, alpha);
+    case GPU_CELU: return scaled_elu(x, alpha, (C)1 / alpha, (C)1);
     case GPU_COS: return cos(x);
     case GPU_COSH: return cosh(x);
-    case GPU_ELU: return elu(x, alpha);
+    case GPU_ELU: return scaled_elu(x, alpha, (C)1, (C)1);
     case GPU_ERF: return erf(x);
     case GPU_EXP: return exp(x);
     case GPU_FLOOR: return floor(x);
@@ -43,7 +43,7 @@ template <class F, class C> static __device__ __forceinline__ C real(F function,
     case GPU_MISH: return mish(x);
     case GPU_RECIPROCAL: return (C)1 / x;
     case GPU_ROUND: return rint(x); /* ties to even */
-    case GPU_SELU: return selu(x, alpha, beta);
+    case GPU_SELU: return scaled_elu(x, alpha, (C)1, beta);
     case GPU_SHRINK: return x < -alpha ? x + beta : x > alpha ? x - beta : (C)0;
     case GPU_SIGMOID: return sigmoid(x);
     case GPU_SIN: return sin(x);
@@ -53,7 +53,7 @@ template <class F, class C> static __device__ __forceinline__ C real(F function,
     case GPU_SQRT: return sqrt(x);
     case GPU_SWISH: return swish(x, alpha);
     case GPU_TAN: return tan(x);
-    case GPU_TANH: return tanh(x);
+    case GPU_TANH: return hyperbolic_tangent(x);
     case GPU_THRESHOLDED_RELU: return x > alpha ? x : (C)0;
     case GPU_ABS: return fabs(x);
     case GPU_NEG: return -x;

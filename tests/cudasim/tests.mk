@@ -8,9 +8,10 @@ TESTS += test-cudasim
 ifneq ($(CUDASIM_CXX),)
 
 CUDASIM_TEST_MODES := clang asan race gcc
-CUDASIM_TEST_PROGRAMS := sample_test instruction_test ladder_test api_test library_test planted_bug
+CUDASIM_TEST_PROGRAMS := sample_test instruction_test activation_test ladder_test api_test library_test planted_bug
 CUDASIM_TEST_DEVICE_sample_test := tests/cudasim/sample_kernels
 CUDASIM_TEST_DEVICE_instruction_test := tests/cudasim/sample_kernels
+CUDASIM_TEST_DEVICE_activation_test := kernels/cuda/epilogue
 CUDASIM_TEST_DEVICE_ladder_test := $(addprefix kernels/cuda/ladder/,product sum attention)
 CUDASIM_TEST_DEVICE_api_test := tests/cudasim/sample_kernels
 CUDASIM_TEST_DEVICE_library_test := tests/cudasim/sample_kernels
