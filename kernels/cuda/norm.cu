@@ -270,8 +270,7 @@ template <class T, int SIZE, bool SUMMED>
 static cudaError_t run_lines(gpu_stream stream, const gpu_norm *norm, bool aligned) {
     const affine_kind kind = kind_of(norm);
     const unsigned threads = block_threads(norm->size / norm_held<T, SIZE, SUMMED>::HELD);
-    const size_t wanted = (norm->rows + MIN_BLOCKS - 1) / MIN_BLOCKS, max = 32 * BLOCK_MAX_WARPS / threads;
-    const unsigned lines = (unsigned)(wanted < max ? wanted : max);
+    const unsigned lines = lines_of(norm->rows, threads, MIN_BLOCKS);
     unsigned blocks = grid_extent((norm->rows + lines - 1) / lines);
     if (kind == AFFINE_LIST && blocks > BLOCKS_WITH_A_LIST) blocks = BLOCKS_WITH_A_LIST;
     const size_t max_listed = MAX_STAGED_BYTES / sizeof(T) / (SUMMED ? 3 : 2);

@@ -60,20 +60,32 @@ template <class T, int SIZE, class Source = stored_row<T, SIZE>, int PACKED = 16
     __device__ __forceinline__ size_t place(size_t p) const {
         return (p * blockDim.x + threadIdx.x) * SIZE;
     }
-    /* Calls visit(value) for each element of the thread, in order. */
-    template <class Visit> __device__ __forceinline__ void each(const Visit &visit) const {
+    /* Calls visit(values) for each pack of the thread, in order. */
+    template <class Visit> __device__ __forceinline__ void each_pack(const Visit &visit) const {
 #pragma unroll
         for (int p = 0; p < PACKS; p++)
-#pragma unroll
-            for (int j = 0; j < SIZE; j++)
-                if (place(p) < length) visit(at[p * SIZE + j]);
+            if (place(p) < length) visit(at + p * SIZE);
 #pragma unroll 4 /* four loads in flight */
         for (size_t i = place(PACKS); i < length; i += (size_t)blockDim.x * SIZE) {
             C values[SIZE];
             source.read(i, values);
+            visit(values);
+        }
+    }
+    /* Calls visit(value) for each element of the thread, in order. */
+    template <class Visit> __device__ __forceinline__ void each(const Visit &visit) const {
+        each_pack([&](const C *values) {
 #pragma unroll
             for (int j = 0; j < SIZE; j++) visit(values[j]);
-        }
+        });
+    }
+    /* Replaces each held element by function(element), in order. */
+    template <class Function> __device__ __forceinline__ void replace_held(const Function &function) {
+#pragma unroll
+        for (int p = 0; p < PACKS; p++)
+#pragma unroll
+            for (int j = 0; j < SIZE; j++)
+                if (place(p) < length) at[p * SIZE + j] = function(at[p * SIZE + j]);
     }
     /* Writes to y each held pack after change(i, values): i is its offset in the row, values its elements. */
     template <class Change> __device__ __forceinline__ void write_held(T *y, const Change &change) const {
@@ -130,6 +142,13 @@ template <class T, int SIZE, class Source = stored_row<T, SIZE>, int PACKED = 16
 };
 
 /* ---- launchers ---- */
+
+/* Rows that a block takes at a time, one a line of so many threads: fewer where blocks would be fewer than min_blocks.
+ */
+static inline unsigned lines_of(size_t rows, unsigned threads, size_t min_blocks) {
+    const size_t wanted = (rows + min_blocks - 1) / min_blocks, max = 32 * BLOCK_MAX_WARPS / threads;
+    return (unsigned)(wanted < max ? wanted : max);
+}
 
 /* True if x and y both begin at an aligned pack; their rows are multiples of packs. */
 template <int SIZE, class T> static bool both_aligned(const T *x, const T *y) {

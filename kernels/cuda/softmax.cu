@@ -2,14 +2,16 @@
  * lane: maximum, sum, result. 16-bit floats are computed in float and rounded once. A lane that holds NaN or +inf,
  * or only -inf, becomes NaN, as in ops/softmax.c.
  *
- * A block takes each contiguous lane and holds it in registers, so that the sweeps read memory once. Of a longer lane
- * maximum and sum take one sweep: each thread corrects its sum when it finds a larger maximum (Milakov and Gimelshein
- * 2018, "Online normalizer calculation for softmax"). A thread takes each strided lane, and neighbouring threads read
- * neighbouring elements. Cost: one read and one write per element, if the lane fits in the registers of a block, else
- * two reads; 2 exp per element (LogSoftmax: 1).
+ * The threads of a line of a block, several lines if lanes are short, take each contiguous lane and hold it in
+ * registers, so that the sweeps read memory once. Of a longer lane maximum and sum take one sweep: each thread corrects
+ * its sum once a pack, for the largest number so far (Milakov and Gimelshein 2018, "Online normalizer calculation for
+ * softmax"). A thread takes each strided lane, and neighbouring threads read neighbouring elements. Cost: one read and
+ * one write per element, if the lane fits in the registers of a block, else two reads; 2 exp per element (LogSoftmax:
+ * 1).
  * Read first: softmax.c, row.h. */
 #include "kernels/cuda/gpu.h"
 
+#include "kernels/cuda/activation.h"
 #include "kernels/cuda/row.h"
 #include "kernels/cuda/softmax.h"
 
@@ -20,35 +22,47 @@ template <bool logarithm, class C> static __device__ __forceinline__ C divisor(C
     return logarithm ? log(sum) : (C)1 / sum;
 }
 template <bool logarithm, class C> static __device__ __forceinline__ C normalized(C x, C largest, C by) {
-    return logarithm ? x - largest - by : exp(x - largest) * by;
+    return logarithm ? x - largest - by : exponential(x - largest) * by;
 }
 
-/* Adds exp(value - largest) to the sum, relative to the largest value so far. An infinite value makes the sum NaN;
- * -inf adds nothing. */
-template <class C> static __device__ __forceinline__ void take(C value, C *largest, C *sum) {
-    if (value > *largest) {
-        *sum = *sum * exp(*largest - value) + exp(value - value);
-        *largest = value;
-    } else if (value != -(C)INFINITY) {
-        *sum += exp(value - *largest);
-    }
+/* Adds exp(value - largest) of a pack to the sum, relative to the largest value so far. NaN and +inf make the sum NaN;
+ * -inf adds nothing: relative to 0, as long as nothing else has come. */
+template <int SIZE, class C> static __device__ __forceinline__ void take(const C *values, C *largest, C *sum) {
+    C max = *largest;
+#pragma unroll
+    for (int j = 0; j < SIZE; j++) max = fmax(max, values[j]);
+    const C base = max == -(C)INFINITY ? (C)0 : max;
+    *sum *= exponential(*largest - base);
+#pragma unroll
+    for (int j = 0; j < SIZE; j++) *sum += exponential(values[j] - base);
+    *largest = max;
 }
 
-/* Rows that a block holds. */
+/* Rows that a line of a block holds: blockDim.y of them at a time. */
 template <bool logarithm, int SIZE, class T>
 static __global__ void softmax_rows(const T *x, T *y, size_t count, size_t length, bool aligned) {
     typedef typename computed<T>::type C;
-    __shared__ C shared[BLOCK_MAX_WARPS];
-    for (size_t i = blockIdx.x; i < count; i += gridDim.x) {
-        const held_row<T, SIZE> row({x + i * length, aligned}, length);
+    __shared__ C lines[BLOCK_MAX_WARPS];
+    C *const shared = lines + threadIdx.y * (blockDim.x / 32);
+    for (size_t first = (size_t)blockIdx.x * blockDim.y; first < count; first += (size_t)gridDim.x * blockDim.y) {
+        const size_t i = first + threadIdx.y;
+        const bool there = i < count; /* else the line only comes to the barriers */
+        held_row<T, SIZE> row({x + i * length, aligned}, there ? length : 0);
         C largest = -(C)INFINITY, sum = 0;
-        row.each([&](C value) { largest = fmax(largest, value); });
+        row.replace_held([&](C value) {
+            largest = fmax(largest, value);
+            return value;
+        });
         largest = block_join<join_max>(largest, shared);
-        row.each([&](C value) { sum += exp(value - largest); });
+        row.replace_held([&](C value) {
+            const C below = value - largest, power = exponential(below);
+            sum += power;
+            return logarithm ? below : power;
+        });
         const C by = divisor<logarithm>(block_join<join_sum>(sum, shared));
-        row.write(y + i * length, [&](size_t, C *values) {
+        row.write_held(y + i * length, [&](size_t, C *values) {
 #pragma unroll
-            for (int k = 0; k < SIZE; k++) values[k] = normalized<logarithm>(values[k], largest, by);
+            for (int k = 0; k < SIZE; k++) values[k] = logarithm ? values[k] - by : values[k] * by;
         });
     }
 }
@@ -60,9 +74,9 @@ static __global__ void softmax_long_rows(const T *x, T *y, size_t count, size_t 
     for (size_t i = blockIdx.x; i < count; i += gridDim.x) {
         const held_row<T, SIZE> row({x + i * length, aligned}, length);
         C own = -(C)INFINITY, sum = 0;
-        row.each([&](C value) { take(value, &own, &sum); });
+        row.each_pack([&](const C *values) { take<SIZE>(values, &own, &sum); });
         const C largest = block_join<join_max>(own, shared);
-        if (own != largest) sum *= exp(own - largest);
+        if (own != largest) sum *= exponential(own - largest);
         const C by = divisor<logarithm>(block_join<join_sum>(sum, shared));
         row.write_long(y + i * length, [&](size_t, C *values) {
 #pragma unroll
@@ -78,7 +92,7 @@ static __global__ void softmax_lanes(const T *x, T *y, size_t count, size_t leng
         const size_t first = lane / inner * length * inner + lane % inner;
         C largest = -(C)INFINITY, sum = 0;
         for (size_t i = 0; i < length; i++) largest = fmax(largest, (C)x[first + i * inner]);
-        for (size_t i = 0; i < length; i++) sum += exp((C)x[first + i * inner] - largest);
+        for (size_t i = 0; i < length; i++) sum += exponential((C)x[first + i * inner] - largest);
         const C by = divisor<logarithm>(sum);
         for (size_t i = 0; i < length; i++)
             y[first + i * inner] = (T)normalized<logarithm>((C)x[first + i * inner], largest, by);
@@ -87,13 +101,19 @@ static __global__ void softmax_lanes(const T *x, T *y, size_t count, size_t leng
 
 /* ---- launchers ---- */
 
+enum { MIN_BLOCKS = 512 }; /* some for each multiprocessor */
+
 template <bool logarithm, int SIZE, class T>
 static cudaError_t run_rows(gpu_stream stream, const T *x, T *y, size_t count, size_t length) {
     const unsigned threads = block_threads(length / held_row<T, SIZE>::HELD);
     const bool aligned = SIZE == 1 || both_aligned<SIZE>(x, y),
                held = (size_t)held_row<T, SIZE>::HELD * threads >= length;
-    return launch(held ? softmax_rows<logarithm, SIZE, T> : softmax_long_rows<logarithm, SIZE, T>, grid_extent(count),
-                  threads, 0, stream, x, y, count, length, aligned);
+    if (!held)
+        return launch(softmax_long_rows<logarithm, SIZE, T>, grid_extent(count), threads, 0, stream, x, y, count,
+                      length, aligned);
+    const unsigned lines = lines_of(count, threads, MIN_BLOCKS);
+    return launch(softmax_rows<logarithm, SIZE, T>, grid_extent((count + lines - 1) / lines), dim3(threads, lines), 0,
+                  stream, x, y, count, length, aligned);
 }
 
 template <bool logarithm, class T>
