@@ -3,20 +3,25 @@
  * added in double, integers in 64 bits that wrap, or in double for roots and logarithms.
  *
  * Two forms. Rows: one block per output, whose threads read neighbouring elements and join by shuffles. Columns, if
- * the last dimension is kept: a block computes 32 neighbouring outputs, each summed by 8 rows of threads. Read
- * first: reduce.c. */
+ * the last dimension is kept: a block computes 32 neighbouring outputs, each summed by 8 rows of threads. Both read
+ * packs of 16 bytes where neighbours are contiguous and rows are multiples of packs, whether aligned or not, so that
+ * sums have the same bits at any address. Read first: reduce.c. */
 #include "kernels/cuda/gpu.h"
 
+#include "kernels/cuda/activation.h"
 #include "kernels/cuda/any_number.h"
 #include "kernels/cuda/block.h"
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/reduce.h"
+#include "kernels/cuda/row.h"
 
 #include <type_traits>
 
 #define COLUMNS 32
 #define SLICES 8
 #define AHEAD 8
+#define PACK_COLUMNS 8 /* columns of packs, 128 bytes, and slices of a block that reads packs */
+#define PACK_SLICES 32
 
 /* ---- what is done with an element ---- */
 
@@ -55,7 +60,7 @@ template <class K, class A> static __device__ __forceinline__ A real_element(K k
     case GPU_REDUCE_L1: return fabs(x);
     case GPU_REDUCE_L2:
     case GPU_REDUCE_SUM_SQUARE: return x * x;
-    case GPU_REDUCE_LOG_SUM_EXP: return exp(x - shift);
+    case GPU_REDUCE_LOG_SUM_EXP: return exponential(x - shift);
     default: return x;
     }
 }
@@ -116,23 +121,32 @@ template <class K, class A> static __device__ __forceinline__ void take(K kind, 
     total = join<K>{kind}.of(total, x);
 }
 
-template <class K, class A> static __device__ __forceinline__ A real_finish(K kind, A total, A shift, size_t count) {
+/* What a total becomes. K is how elements were gathered: sums, means and logarithms of sums alike. */
+template <class K, class A>
+static __device__ __forceinline__ A real_finish(K kind, gpu_reduction result, A total, A shift, size_t count) {
     switch (kind) {
-    case GPU_REDUCE_MEAN: return total / (A)count;
-    case GPU_REDUCE_L2: return sqrt(total);
-    case GPU_REDUCE_LOG_SUM: return log(total);
+    case GPU_REDUCE_MAX:
+    case GPU_REDUCE_MIN:
+    case GPU_REDUCE_PROD:
+    case GPU_REDUCE_L1: return total;
+    case GPU_REDUCE_L2:
+    case GPU_REDUCE_SUM_SQUARE: return result == GPU_REDUCE_L2 ? sqrt(total) : total;
     case GPU_REDUCE_LOG_SUM_EXP: return log(total) + shift;
-    default: return total;
+    default: return result == GPU_REDUCE_MEAN ? total / (A)count : result == GPU_REDUCE_LOG_SUM ? log(total) : total;
     }
 }
-template <class K> static __device__ __forceinline__ float finish(K kind, float total, float shift, size_t count) {
-    return real_finish(kind, total, shift, count);
+template <class K>
+static __device__ __forceinline__ float finish(K kind, gpu_reduction result, float total, float shift, size_t count) {
+    return real_finish(kind, result, total, shift, count);
 }
-template <class K> static __device__ __forceinline__ double finish(K kind, double total, double shift, size_t count) {
-    return real_finish(kind, total, shift, count);
+template <class K>
+static __device__ __forceinline__ double finish(K kind, gpu_reduction result, double total, double shift,
+                                                size_t count) {
+    return real_finish(kind, result, total, shift, count);
 }
-template <class K, class A> static __device__ __forceinline__ A finish(K kind, A total, A, size_t count) {
-    return kind == GPU_REDUCE_MEAN && count ? total / (A)count : total;
+template <class K, class A>
+static __device__ __forceinline__ A finish(K, gpu_reduction result, A total, A, size_t count) {
+    return result == GPU_REDUCE_MEAN && count ? total / (A)count : total;
 }
 
 /* Stores a total as an element. Only a double total of integers must be truncated. */
@@ -169,6 +183,65 @@ static __device__ __forceinline__ A share(K kind, const gpu_loop &reduced, const
     return total;
 }
 
+/* Totals of neighbouring elements, each by itself. */
+template <class E, class K, int SIZE> struct pack_totals {
+    typedef typename E::element T;
+    typedef typename E::limits::type A;
+    enum { PACKS_AHEAD = 16 / SIZE };
+    K kind;
+    A total[SIZE], lost[SIZE];
+
+    __device__ __forceinline__ pack_totals(K kind_) : kind(kind_) {
+#pragma unroll
+        for (int j = 0; j < SIZE; j++) total[j] = identity<typename E::limits>(kind), lost[j] = 0;
+    }
+    /* Takes the packs at first, first + step ... below end. PACKS_AHEAD of them are loaded before the first is added.
+     */
+    __device__ __forceinline__ void take_packs(const T *x, size_t first, size_t end, size_t step, bool aligned,
+                                               A shift) {
+        for (size_t i = first; i < end; i += PACKS_AHEAD * step) {
+            pack<T, SIZE> loaded[PACKS_AHEAD];
+#pragma unroll
+            for (int p = 0; p < PACKS_AHEAD; p++)
+                if (i + p * step < end) loaded[p] = load_neighbours<SIZE>(x + i + p * step, aligned);
+#pragma unroll
+            for (int p = 0; p < PACKS_AHEAD; p++) {
+                if (i + p * step >= end) break;
+#pragma unroll
+                for (int j = 0; j < SIZE; j++) take(kind, total[j], lost[j], element(kind, (A)loaded[p].at[j], shift));
+            }
+        }
+    }
+    __device__ __forceinline__ A joined() const {
+        A all = total[0];
+#pragma unroll
+        for (int j = 1; j < SIZE; j++) all = join<K>{kind}.of(all, total[j]);
+        return all;
+    }
+};
+
+/* Elements in a pack; 1: other types than those of the table share a kernel for all reductions, which is large. */
+template <class E, class K> struct reduced_pack : pack_size<typename E::element> {};
+template <class E> struct reduced_pack<E, int> {
+    enum { VALUE = 1 };
+};
+
+/* How packs may be read: not at all, one element after the other, or at once. */
+enum pack_access { NO_PACKS, UNALIGNED_PACKS, ALIGNED_PACKS };
+
+/* The share of a thread of a row. */
+template <class E, int SIZE, class K, class A>
+static __device__ __forceinline__ A row_share(K kind, const gpu_loop &reduced, const typename E::element *x,
+                                              pack_access packs, A shift) {
+    if constexpr (SIZE > 1)
+        if (packs) {
+            pack_totals<E, K, SIZE> totals(kind);
+            totals.take_packs(x, threadIdx.x * SIZE, reduced.count, blockDim.x * SIZE, packs == ALIGNED_PACKS, shift);
+            return totals.joined();
+        }
+    return share<E>(kind, reduced, x, threadIdx.x, blockDim.x, shift);
+}
+
 /* The maximum, subtracted before exp so that it cannot overflow; 0 if it is infinite, as inf - inf is NaN. */
 template <class A> static __device__ __forceinline__ A shift_of(A largest) {
     return largest - largest == (A)0 ? largest : (A)0;
@@ -177,8 +250,8 @@ template <class A> static __device__ __forceinline__ A shift_of(A largest) {
 /* ---- kernels ---- */
 
 template <class E, class K>
-static __global__ void reduce_rows(K kind, const gpu_loop kept, const gpu_loop reduced, const typename E::element *x,
-                                   typename E::element *y) {
+static __global__ void reduce_rows(K kind, gpu_reduction result, const gpu_loop kept, const gpu_loop reduced,
+                                   const typename E::element *x, typename E::element *y, pack_access packs) {
     typedef typename E::limits::type A;
     const known<GPU_REDUCE_MAX> maximum = {};
     __shared__ A shared[BLOCK_MAX_WARPS];
@@ -187,12 +260,12 @@ static __global__ void reduce_rows(K kind, const gpu_loop kept, const gpu_loop r
         loop_offsets(kept, i, at);
         A shift = 0;
         if (kind == GPU_REDUCE_LOG_SUM_EXP) {
-            shift = share<E>(maximum, reduced, x + at[0], threadIdx.x, blockDim.x, shift);
+            shift = row_share<E, reduced_pack<E, K>::VALUE>(maximum, reduced, x + at[0], packs, shift);
             shift = shift_of(block_join(shift, shared, join<known<GPU_REDUCE_MAX>>{maximum}));
         }
-        A total = share<E>(kind, reduced, x + at[0], threadIdx.x, blockDim.x, shift);
+        A total = row_share<E, reduced_pack<E, K>::VALUE>(kind, reduced, x + at[0], packs, shift);
         total = block_join(total, shared, join<K>{kind});
-        if (threadIdx.x == 0) store(y + i, finish(kind, total, shift, reduced.count));
+        if (threadIdx.x == 0) store(y + i, finish(kind, result, total, shift, reduced.count));
     }
 }
 
@@ -208,8 +281,8 @@ static __device__ __forceinline__ A join_slices(K kind, A value, A (&shared)[SLI
 }
 
 template <class E, class K>
-static __global__ void reduce_columns(K kind, const gpu_loop kept, const gpu_loop reduced, const typename E::element *x,
-                                      typename E::element *y) {
+static __global__ void reduce_columns(K kind, gpu_reduction result, const gpu_loop kept, const gpu_loop reduced,
+                                      const typename E::element *x, typename E::element *y) {
     typedef typename E::limits::type A;
     const known<GPU_REDUCE_MAX> maximum = {};
     __shared__ A shared[SLICES][COLUMNS];
@@ -225,48 +298,111 @@ static __global__ void reduce_columns(K kind, const gpu_loop kept, const gpu_loo
         }
         if (there) total = share<E>(kind, reduced, x + at[0], threadIdx.y, SLICES, shift);
         total = join_slices(kind, total, shared);
-        if (there && threadIdx.y == 0) store(y + i, finish(kind, total, shift, reduced.count));
+        if (there && threadIdx.y == 0) store(y + i, finish(kind, result, total, shift, reduced.count));
+    }
+}
+
+/* The same by packs: of columns that are contiguous, over one reduced dimension. */
+template <class E, class K, int SIZE>
+static __global__ void reduce_packed_columns(K kind, gpu_reduction result, const gpu_loop kept, const gpu_loop reduced,
+                                             const typename E::element *x, typename E::element *y, bool aligned) {
+    typedef typename E::limits::type A;
+    enum { ACROSS = PACK_COLUMNS * SIZE };
+    __shared__ A shared[PACK_SLICES][ACROSS];
+    const unsigned thread = threadIdx.y * PACK_COLUMNS + threadIdx.x;
+    const size_t stride = (size_t)reduced.strides[0][0];
+    for (size_t first = (size_t)blockIdx.x * ACROSS; first < kept.count; first += (size_t)gridDim.x * ACROSS) {
+        const size_t i = first + threadIdx.x * SIZE;
+        pack_totals<E, K, SIZE> totals(kind);
+        int64_t at[1] = {0};
+        if (i < kept.count) {
+            loop_offsets(kept, i, at);
+            totals.take_packs(x + at[0], threadIdx.y * stride, reduced.count * stride, PACK_SLICES * stride, aligned,
+                              (A)0);
+        }
+        __syncthreads(); /* reads of the previous columns are over */
+#pragma unroll
+        for (int j = 0; j < SIZE; j++) shared[threadIdx.y][threadIdx.x * SIZE + j] = totals.total[j];
+        __syncthreads();
+        if (thread >= ACROSS || first + thread >= kept.count) continue;
+        A total = shared[0][thread];
+        for (int k = 1; k < PACK_SLICES; k++) total = join<K>{kind}.of(total, shared[k][thread]);
+        store(y + first + thread, finish(kind, result, total, (A)0, reduced.count));
     }
 }
 
 /* ---- launchers ---- */
 
+/* exp needs the maximum first, which rows of packs find in a sweep of their own. */
 template <class E, class K>
-static cudaError_t run(gpu_stream stream, K kind, const gpu_reduce *reduce, const void *x, void *y) {
+constexpr bool has_packed_columns =
+    reduced_pack<E, K>::VALUE > 1 && !std::is_same<K, known<GPU_REDUCE_LOG_SUM_EXP>>::value;
+
+/* True if the elements of a loop come in contiguous packs, and all else lies a multiple of a pack from them. */
+template <int SIZE> static bool comes_in_packs(const gpu_loop *of, const gpu_loop *other) {
+    const int last = of->rank - 1;
+    bool packs = SIZE > 1 && last >= 0 && of->strides[0][last] == 1 && of->dims[last] % SIZE == 0;
+    for (int d = 0; d < last; d++) packs = packs && of->strides[0][d] % SIZE == 0;
+    for (int d = 0; d < other->rank; d++) packs = packs && other->strides[0][d] % SIZE == 0;
+    return packs;
+}
+
+template <class E, class K>
+static cudaError_t run(gpu_stream stream, K kind, gpu_reduction result, const gpu_reduce *reduce, const void *x,
+                       void *y) {
     typedef typename E::element T;
+    enum { SIZE = reduced_pack<E, K>::VALUE, MIN_BLOCKS = 32 };
     const gpu_loop &kept = reduce->kept, &reduced = reduce->reduced;
+    const bool aligned = pack_aligned<SIZE>((const T *)x);
+    if constexpr (has_packed_columns<E, K>) {
+        const size_t blocks = (kept.count + PACK_COLUMNS * SIZE - 1) / (PACK_COLUMNS * SIZE);
+        if (reduce->columns && reduced.rank == 1 && blocks >= MIN_BLOCKS && comes_in_packs<SIZE>(&kept, &reduced))
+            return launch(reduce_packed_columns<E, K, SIZE>, grid_extent(blocks), dim3(PACK_COLUMNS, PACK_SLICES), 0,
+                          stream, kind, result, kept, reduced, (const T *)x, (T *)y, aligned);
+    }
     const unsigned grid = grid_extent(reduce->columns ? (kept.count + COLUMNS - 1) / COLUMNS : kept.count);
     if (reduce->columns)
-        return launch(reduce_columns<E, K>, grid, dim3(COLUMNS, SLICES), 0, stream, kind, kept, reduced, (const T *)x,
-                      (T *)y);
-    return launch(reduce_rows<E, K>, grid, block_threads(reduced.count / AHEAD), 0, stream, kind, kept, reduced,
-                  (const T *)x, (T *)y);
+        return launch(reduce_columns<E, K>, grid, dim3(COLUMNS, SLICES), 0, stream, kind, result, kept, reduced,
+                      (const T *)x, (T *)y);
+    const bool packed = reduced.rank == 1 && comes_in_packs<SIZE>(&reduced, &kept);
+    const unsigned threads = block_threads(reduced.count / (packed ? 2 * SIZE : AHEAD));
+    return launch(reduce_rows<E, K>, grid, threads, 0, stream, kind, result, kept, reduced, (const T *)x, (T *)y,
+                  !packed   ? NO_PACKS
+                  : aligned ? ALIGNED_PACKS
+                            : UNALIGNED_PACKS);
 }
 
 template <class E, class K> static cudaError_t load() {
-    const cudaError_t code = load_kernel(reduce_rows<E, K>);
+    enum { SIZE = reduced_pack<E, K>::VALUE };
+    cudaError_t code = load_kernel(reduce_rows<E, K>);
+    if constexpr (has_packed_columns<E, K>)
+        if (code == cudaSuccess) code = load_kernel(reduce_packed_columns<E, K, SIZE>);
     return code == cudaSuccess ? load_kernel(reduce_columns<E, K>) : code;
 }
 
 typedef struct reduce_row {
-    cudaError_t (*run)(gpu_stream, const gpu_reduce *, const void *, void *);
+    cudaError_t (*run)(gpu_stream, gpu_reduction, const gpu_reduce *, const void *, void *);
     cudaError_t (*load)();
 } reduce_row;
 
 template <int KIND, class T>
-static cudaError_t run_known(gpu_stream stream, const gpu_reduce *reduce, const void *x, void *y) {
-    return run<in_own<T>>(stream, known<KIND>(), reduce, x, y);
+static cudaError_t run_known(gpu_stream stream, gpu_reduction result, const gpu_reduce *reduce, const void *x,
+                             void *y) {
+    return run<in_own<T>>(stream, known<KIND>(), result, reduce, x, y);
 }
 
 #define ENTRY(kind, type)                                                                                              \
     { run_known<kind, type>, load<in_own<type>, known<kind>> }
 #define FLOATS(kind)                                                                                                   \
-    { ENTRY(kind, float), ENTRY(kind, half) }
+    { ENTRY(kind, float), ENTRY(kind, half), ENTRY(kind, bfloat16) }
 
-/* Indexed by gpu_reduction and gpu_number. Other types share one kernel per type for all reductions. */
-static const reduce_row table[GPU_REDUCTION_COUNT][GPU_NUMBER_HALF + 1] = {
-    FLOATS(GPU_REDUCE_SUM),         FLOATS(GPU_REDUCE_MEAN),       FLOATS(GPU_REDUCE_MAX), FLOATS(GPU_REDUCE_MIN),
-    FLOATS(GPU_REDUCE_PROD),        FLOATS(GPU_REDUCE_L1),         FLOATS(GPU_REDUCE_L2),  FLOATS(GPU_REDUCE_LOG_SUM),
+/* Indexed by gpu_reduction and gpu_number; the kind of an entry is how elements are gathered. Other types share one
+ * kernel per type for all reductions. */
+static const reduce_row table[GPU_REDUCTION_COUNT][GPU_NUMBER_BFLOAT16 + 1] = {
+    FLOATS(GPU_REDUCE_SUM),         FLOATS(GPU_REDUCE_SUM), /* mean */
+    FLOATS(GPU_REDUCE_MAX),         FLOATS(GPU_REDUCE_MIN),        FLOATS(GPU_REDUCE_PROD),
+    FLOATS(GPU_REDUCE_L1),          FLOATS(GPU_REDUCE_SUM_SQUARE), /* L2 */
+    FLOATS(GPU_REDUCE_SUM),                                        /* logarithm of a sum */
     FLOATS(GPU_REDUCE_LOG_SUM_EXP), FLOATS(GPU_REDUCE_SUM_SQUARE),
 };
 
@@ -285,7 +421,6 @@ template <template <class> class E, class Use> static cudaError_t for_reduced_in
 template <class Use> static cudaError_t for_other(gpu_reduction kind, gpu_number type, Use use) {
     const bool of_reals = kind == GPU_REDUCE_L2 || kind == GPU_REDUCE_LOG_SUM || kind == GPU_REDUCE_LOG_SUM_EXP;
     switch (type) {
-    case GPU_NUMBER_BFLOAT16: return use(in_own<bfloat16>());
     case GPU_NUMBER_DOUBLE: return use(in_own<double>());
     case GPU_NUMBER_BOOL: return use(in_own<bool>());
     case GPU_NUMBER_INT8: return use(in_own<int8_t>());
@@ -297,11 +432,11 @@ template <class Use> static cudaError_t for_other(gpu_reduction kind, gpu_number
 cudaError_t gpu_run_reduce(gpu_stream stream, gpu_reduction kind, gpu_number type, const gpu_reduce *reduce,
                            const void *x, void *y) {
     if (!reduce->kept.count) return cudaSuccess;
-    if (type <= GPU_NUMBER_HALF) return table[kind][type].run(stream, reduce, x, y);
-    return for_other(kind, type, [=](auto e) { return run<decltype(e)>(stream, (int)kind, reduce, x, y); });
+    if (type <= GPU_NUMBER_BFLOAT16) return table[kind][type].run(stream, kind, reduce, x, y);
+    return for_other(kind, type, [=](auto e) { return run<decltype(e)>(stream, (int)kind, kind, reduce, x, y); });
 }
 
 cudaError_t gpu_load_reduce(gpu_reduction kind, gpu_number type) {
-    if (type <= GPU_NUMBER_HALF) return table[kind][type].load();
+    if (type <= GPU_NUMBER_BFLOAT16) return table[kind][type].load();
     return for_other(kind, type, [](auto e) { return load<decltype(e), int>(); });
 }

@@ -133,6 +133,15 @@ const char *const kernel_cases[] = {
     "ReduceSum 13; ; i64[a,b] i64[1]=1",
     "ReduceSum 13; ; T[]",
     "ReduceSum 13; ; f32[2,3]=inf,1,2,-inf,inf,0 i64[1]=1",
+    "ReduceSum 13; ; T[a,16*B] i64[1]=1", /* rows in packs */
+    "ReduceMax 20; ; T[3,a,4096] i64[1]=2",
+    "ReduceL2 18; ; T[a,8*B] i64[1]=1",
+    "ReduceLogSumExp 18; ; T[a,8*B] i64[1]=1",
+    "ReduceSum 13; ; T[40+a,2304] i64[1]=0", /* columns in packs */
+    "ReduceMean 18; ; T[2,a,2120] i64[1]=1",
+    "ReduceMin 20; ; T[2,33+a,2056] i64[1]=1",
+    "ReduceLogSum 18; ; T[a,2048]~0.1,3 i64[1]=0",
+    "ReduceLogSumExp 18; ; T[a,2048] i64[1]=0",
     "ReduceMean 18; ; T[a,b,C] i64[1]=-1",
     "ReduceMean 18; ; T[a,b,c,d] i64[2]=2,3",
     "ReduceMean 18; ; T[a,b,c] i64[1]=1",
@@ -154,6 +163,8 @@ const char *const kernel_cases[] = {
     "ReduceSumSquare 18; ; T[a,b,c] i64[1]=0",
     /* ---- softmax.c ---- */
     "Softmax 13; ; T[a,b,C]",
+    "Softmax 13; ; T[2500,16]", /* several rows a block, and some that are not there */
+    "LogSoftmax 13; ; T[1100,640]",
     "Softmax 13; axis=1; T[a,b,c]",
     "Softmax 13; ; T[2,4100]", /* rows that no block holds whole */
     "Softmax 13; ; T[2,4112]",

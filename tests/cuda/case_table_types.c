@@ -70,6 +70,8 @@ const char *const type_cases[] = {
     /* ---- reduce.c ---- */
     "ReduceSum 13; ; R[a,B] i64[1]=-1",
     "ReduceSum 13; ; R[A,b] i64[1]=0",
+    "ReduceSum 13; ; R[a,16*B] i64[1]=1",
+    "ReduceMean 18; ; R[a,2304] i64[1]=0",
     "ReduceSum 13; ; u32[a,b] i64[1]=1",
     "ReduceMean 18; ; R[a,b,c,d] i64[2]=1,3",
     "ReduceMean 18; ; u64[a,b+1] i64[1]=1",
