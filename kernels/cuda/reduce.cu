@@ -55,26 +55,6 @@ template <class L, class K> static __device__ __forceinline__ typename L::type i
     return kind == GPU_REDUCE_MAX ? L::lowest : kind == GPU_REDUCE_MIN ? L::highest : (A)(kind == GPU_REDUCE_PROD);
 }
 
-template <class K, class A> static __device__ __forceinline__ A real_element(K kind, A x, A shift) {
-    switch (kind) {
-    case GPU_REDUCE_L1: return fabs(x);
-    case GPU_REDUCE_L2:
-    case GPU_REDUCE_SUM_SQUARE: return x * x;
-    case GPU_REDUCE_LOG_SUM_EXP: return exponential(x - shift);
-    default: return x;
-    }
-}
-template <class K> static __device__ __forceinline__ float element(K kind, float x, float shift) {
-    return real_element(kind, x, shift);
-}
-template <class K> static __device__ __forceinline__ double element(K kind, double x, double shift) {
-    return real_element(kind, x, shift);
-}
-template <class K, class A> static __device__ __forceinline__ A element(K kind, A x, A) {
-    if (kind == GPU_REDUCE_SUM_SQUARE) return (A)((uint64_t)x * (uint64_t)x);
-    return kind == GPU_REDUCE_L1 && is_negative(x) ? (A)(0 - (uint64_t)x) : x;
-}
-
 /* Joins two totals. NaN wins in maxima and minima (x != x). Unsigned arithmetic wraps. */
 template <class K> struct join {
     K kind;
@@ -86,25 +66,31 @@ template <class K> struct join {
         default: return sum(a, b);
         }
     }
-    static __device__ __forceinline__ float product(float a, float b) {
-        return a * b;
-    }
-    static __device__ __forceinline__ double product(double a, double b) {
-        return a * b;
-    }
     template <class A> static __device__ __forceinline__ A product(A a, A b) {
-        return (A)((uint64_t)a * (uint64_t)b);
-    }
-    static __device__ __forceinline__ float sum(float a, float b) {
-        return a + b;
-    }
-    static __device__ __forceinline__ double sum(double a, double b) {
-        return a + b;
+        if constexpr (std::is_floating_point<A>::value)
+            return a * b;
+        else
+            return (A)((uint64_t)a * (uint64_t)b);
     }
     template <class A> static __device__ __forceinline__ A sum(A a, A b) {
-        return (A)((uint64_t)a + (uint64_t)b);
+        if constexpr (std::is_floating_point<A>::value)
+            return a + b;
+        else
+            return (A)((uint64_t)a + (uint64_t)b);
     }
 };
+
+template <class K, class A> static __device__ __forceinline__ A element(K kind, A x, A shift) {
+    switch (kind) {
+    case GPU_REDUCE_L1: return is_negative(x) ? join<K>::product((A)-1, x) : x;
+    case GPU_REDUCE_L2: /* in a kernel of all reductions; else it is gathered as the next one */
+    case GPU_REDUCE_SUM_SQUARE: return join<K>::product(x, x);
+    case GPU_REDUCE_LOG_SUM_EXP:
+        if constexpr (std::is_floating_point<A>::value) return exponential(x - shift);
+        return x;
+    default: return x;
+    }
+}
 
 /* Adds x to the total; `lost` is the rounding error of the earlier additions. */
 template <class K> static __device__ __forceinline__ void take(K kind, float &total, float &lost, float x) {
@@ -123,30 +109,16 @@ template <class K, class A> static __device__ __forceinline__ void take(K kind, 
 
 /* What a total becomes. K is how elements were gathered: sums, means and logarithms of sums alike. */
 template <class K, class A>
-static __device__ __forceinline__ A real_finish(K kind, gpu_reduction result, A total, A shift, size_t count) {
-    switch (kind) {
-    case GPU_REDUCE_MAX:
-    case GPU_REDUCE_MIN:
-    case GPU_REDUCE_PROD:
-    case GPU_REDUCE_L1: return total;
-    case GPU_REDUCE_L2:
-    case GPU_REDUCE_SUM_SQUARE: return result == GPU_REDUCE_L2 ? sqrt(total) : total;
-    case GPU_REDUCE_LOG_SUM_EXP: return log(total) + shift;
-    default: return result == GPU_REDUCE_MEAN ? total / (A)count : result == GPU_REDUCE_LOG_SUM ? log(total) : total;
+static __device__ __forceinline__ A finish(K kind, gpu_reduction result, A total, A shift, size_t count) {
+    if (result == GPU_REDUCE_MEAN && (kind == GPU_REDUCE_SUM || kind == GPU_REDUCE_MEAN))
+        return std::is_floating_point<A>::value || count ? total / (A)count : total;
+    if constexpr (std::is_floating_point<A>::value) {
+        if (kind == GPU_REDUCE_LOG_SUM_EXP) return log(total) + shift;
+        if (kind == GPU_REDUCE_L2 || kind == GPU_REDUCE_SUM_SQUARE)
+            return result == GPU_REDUCE_L2 ? sqrt(total) : total;
+        if (result == GPU_REDUCE_LOG_SUM && (kind == GPU_REDUCE_SUM || kind == GPU_REDUCE_LOG_SUM)) return log(total);
     }
-}
-template <class K>
-static __device__ __forceinline__ float finish(K kind, gpu_reduction result, float total, float shift, size_t count) {
-    return real_finish(kind, result, total, shift, count);
-}
-template <class K>
-static __device__ __forceinline__ double finish(K kind, gpu_reduction result, double total, double shift,
-                                                size_t count) {
-    return real_finish(kind, result, total, shift, count);
-}
-template <class K, class A>
-static __device__ __forceinline__ A finish(K, gpu_reduction result, A total, A, size_t count) {
-    return result == GPU_REDUCE_MEAN && count ? total / (A)count : total;
+    return total;
 }
 
 /* Stores a total as an element. Only a double total of integers must be truncated. */
@@ -195,8 +167,7 @@ template <class E, class K, int SIZE> struct pack_totals {
 #pragma unroll
         for (int j = 0; j < SIZE; j++) total[j] = identity<typename E::limits>(kind), lost[j] = 0;
     }
-    /* Takes the packs at first, first + step ... below end. PACKS_AHEAD of them are loaded before the first is added.
-     */
+    /* Takes the packs at first, first + step ... below end, PACKS_AHEAD of which are loaded at a time. */
     __device__ __forceinline__ void take_packs(const T *x, size_t first, size_t end, size_t step, bool aligned,
                                                A shift) {
         for (size_t i = first; i < end; i += PACKS_AHEAD * step) {

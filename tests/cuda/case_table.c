@@ -140,7 +140,6 @@ const char *const kernel_cases[] = {
     "ReduceSum 13; ; T[40+a,2304] i64[1]=0", /* columns in packs */
     "ReduceMean 18; ; T[2,a,2120] i64[1]=1",
     "ReduceMin 20; ; T[2,33+a,2056] i64[1]=1",
-    "ReduceLogSum 18; ; T[a,2048]~0.1,3 i64[1]=0",
     "ReduceLogSumExp 18; ; T[a,2048] i64[1]=0",
     "ReduceMean 18; ; T[a,b,C] i64[1]=-1",
     "ReduceMean 18; ; T[a,b,c,d] i64[2]=2,3",
