@@ -107,7 +107,8 @@ template <class K, class A> static __device__ __forceinline__ void take(K kind, 
     total = join<K>{kind}.of(total, x);
 }
 
-/* What a total becomes. K is how elements were gathered: sums, means and logarithms of sums alike. */
+/* Result of an output from its total. K is how elements were gathered: a kernel for sums serves means and logarithms of
+ * sums too, as they differ only here. */
 template <class K, class A>
 static __device__ __forceinline__ A finish(K kind, gpu_reduction result, A total, A shift, size_t count) {
     if (result == GPU_REDUCE_MEAN && (kind == GPU_REDUCE_SUM || kind == GPU_REDUCE_MEAN))

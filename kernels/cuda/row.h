@@ -79,13 +79,13 @@ template <class T, int SIZE, class Source = stored_row<T, SIZE>, int PACKED = 16
             for (int j = 0; j < SIZE; j++) visit(values[j]);
         });
     }
-    /* Replaces each held element by function(element), in order. */
-    template <class Function> __device__ __forceinline__ void replace_held(const Function &function) {
+    /* Calls visit(element) for each held element of the thread, which it may change, in order. */
+    template <class Visit> __device__ __forceinline__ void each_held(const Visit &visit) {
 #pragma unroll
         for (int p = 0; p < PACKS; p++)
 #pragma unroll
             for (int j = 0; j < SIZE; j++)
-                if (place(p) < length) at[p * SIZE + j] = function(at[p * SIZE + j]);
+                if (place(p) < length) visit(at[p * SIZE + j]);
     }
     /* Writes to y each held pack after change(i, values): i is its offset in the row, values its elements. */
     template <class Change> __device__ __forceinline__ void write_held(T *y, const Change &change) const {

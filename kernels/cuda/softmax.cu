@@ -49,15 +49,12 @@ static __global__ void softmax_rows(const T *x, T *y, size_t count, size_t lengt
         const bool there = i < count; /* else the line only comes to the barriers */
         held_row<T, SIZE> row({x + i * length, aligned}, there ? length : 0);
         C largest = -(C)INFINITY, sum = 0;
-        row.replace_held([&](C value) {
-            largest = fmax(largest, value);
-            return value;
-        });
+        row.each_held([&](const C &value) { largest = fmax(largest, value); });
         largest = block_join<join_max>(largest, shared);
-        row.replace_held([&](C value) {
+        row.each_held([&](C &value) {
             const C below = value - largest, power = exponential(below);
             sum += power;
-            return logarithm ? below : power;
+            value = logarithm ? below : power;
         });
         const C by = divisor<logarithm>(block_join<join_sum>(sum, shared));
         row.write_held(y + i * length, [&](size_t, C *values) {

@@ -193,7 +193,7 @@ static double decibels(const powers *p, const int32_t *which, int32_t count) {
     return count ? sum / count : LIMIT;
 }
 
-/* The least of the outputs that are not all 0. */
+/* Minimum over the outputs that are not all 0, as a signal of 0 has no decibels. */
 static double worst_decibels(const powers *p, int32_t count) {
     double worst = LIMIT;
     for (int32_t i = 0; i < count; i++)

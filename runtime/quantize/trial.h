@@ -44,7 +44,7 @@ typedef struct tort_judge {
 typedef struct tort_judgement {
     double score;     /* the same as db, but of smooth values: what a Softmax takes, in place of what it makes */
     double db;        /* mean over the outputs of 10 log10(power of the signal / power of the error); 120 at most */
-    double worst;     /* the same of one output, the one that has least */
+    double worst;     /* the minimum in place of the mean, of outputs that are not all 0 */
     double agreement; /* share of equal decisions: rows of the first output with the same largest element */
 } tort_judgement;
 

@@ -96,7 +96,8 @@ typedef struct tort_staged {
     size_t bytes;
 } tort_staged;
 
-/* What an observer is to see of a value: nothing, its elements in whatever order a layout has them, or in its own. */
+/* View of a value that an observer asks for: none, its elements in the order of its layout, which costs no conversion,
+ * or in the tensor's own order. */
 typedef enum tort_look { TORT_LOOK_AWAY, TORT_LOOK_ANY_ORDER, TORT_LOOK_PLAIN } tort_look;
 
 struct tort_context {

@@ -77,7 +77,7 @@ static tort_status show_tensor(const tort_frame *frame, const tort_step *step, c
     return status ? status : show_on_host(frame, step, slot, plain, bytes, error);
 }
 
-/* What the observer is to see of a slot's value. */
+/* View that the observer asks for of a slot's value; values without a whole tensor in memory cannot be shown. */
 static tort_look look_of(const tort_frame *frame, const tort_slot *slot) {
     const tort_context *context = frame->context;
     if (slot->line_bytes || frame->lowered->infos[slot->value].kind != TORT_TENSOR) return TORT_LOOK_AWAY;
