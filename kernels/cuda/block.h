@@ -25,6 +25,11 @@ constexpr int resident_blocks(int wanted, int shared_bytes) {
     return room < 1 ? 1 : room < wanted ? room : wanted;
 }
 
+/* True if a block can have so much; on the host, that is for the device to say. */
+constexpr bool fits_multiprocessor(int shared_bytes) {
+    return SHARED_KIB == 0 || shared_bytes <= SHARED_KIB * 1024;
+}
+
 /* Returns whole warps for a block that works on `count` elements. */
 static inline unsigned block_threads(size_t count) {
     const size_t max = 32 * BLOCK_MAX_WARPS;

@@ -138,7 +138,7 @@ static __global__ void __launch_bounds__(Tile::THREADS, 1)
 typedef tile_kernel<gpu_conv_product, gpu_conv_operands> conv_kernel;
 
 template <class T> static conv_kernel choose_half(gpu_tile tile) {
-    return for_half_tile(tile, [](auto of) { return kernel_of<decltype(of)>(conv_half<T, decltype(of)>); });
+    return for_narrow_tile(tile, [](auto of) { return kernel_of<decltype(of)>(conv_half<T, decltype(of)>); });
 }
 
 static conv_kernel choose(gpu_type type, gpu_tile tile) {
@@ -148,26 +148,29 @@ static conv_kernel choose(gpu_type type, gpu_tile tile) {
 }
 
 static conv_kernel choose_to_nhwc(gpu_tile tile) {
-    return for_half_tile(tile, [](auto of) { return kernel_of<decltype(of)>(conv_half_to_nhwc<half, decltype(of)>); });
+    return for_narrow_tile(tile,
+                           [](auto of) { return kernel_of<decltype(of)>(conv_half_to_nhwc<half, decltype(of)>); });
 }
 
 cudaError_t gpu_run_conv(gpu_stream stream, gpu_type type, const gpu_conv_product *p, const gpu_conv_operands *o,
                          const gpu_tiling *tiling, const gpu_parts *parts) {
     const int64_t products = p->batch * p->group, pack = type == GPU_FLOAT ? 4 : 8;
     if (!tiling->tiles || !products) return cudaSuccess;
-    const conv_kernel choice = choose(type, tiling->tile);
+    const gpu_tiling used = narrow_tiling(tiling, p->pixels);
+    const conv_kernel choice = choose(type, used.tile);
     const bool packs = ((uintptr_t)o->y | (uintptr_t)o->residual) % 16 == 0 && p->pixels % pack == 0;
-    const dim3 grid((unsigned)tiling->tiles, (unsigned)tiling->parts, grid_extent((size_t)products));
-    return launch(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, *tiling, *parts, packs);
+    const dim3 grid((unsigned)used.tiles, (unsigned)used.parts, grid_extent((size_t)products));
+    return launch(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, used, *parts, packs);
 }
 
 cudaError_t gpu_run_conv_to_nhwc(gpu_stream stream, const gpu_conv_product *p, const gpu_conv_operands *o,
                                  const gpu_tiling *tiling, const gpu_parts *parts) {
     if (!tiling->tiles || !p->batch) return cudaSuccess;
-    const conv_kernel choice = choose_to_nhwc(tiling->tile);
+    const gpu_tiling used = narrow_tiling(tiling, p->filters);
+    const conv_kernel choice = choose_to_nhwc(used.tile);
     const bool packs = ((uintptr_t)o->y | (uintptr_t)o->residual | (uintptr_t)o->bias) % 16 == 0;
-    const dim3 grid((unsigned)tiling->tiles, (unsigned)tiling->parts, grid_extent((size_t)p->batch));
-    return launch(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, *tiling, *parts, packs);
+    const dim3 grid((unsigned)used.tiles, (unsigned)used.parts, grid_extent((size_t)p->batch));
+    return launch(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, used, *parts, packs);
 }
 
 cudaError_t gpu_load_conv(gpu_type type) {

@@ -63,7 +63,7 @@ template <class T, class Tile, int LINES> struct pixel_windows {
 template <class T, class Tile>
 static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     conv_nhwc(gpu_nhwc_conv p, gpu_conv_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
-    for (int64_t group = blockIdx.z; group < p.group; group += gridDim.z) {
+    for (int64_t group = blockIdx.z; Tile::FITS && group < p.group; group += gridDim.z) {
         const block_place at = place_of_block<Tile>(tiling, group, p.length);
         const T *bias = (const T *)o.bias, *residual = (const T *)o.residual;
         const int64_t filter = group * p.filters;

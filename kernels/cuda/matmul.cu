@@ -95,7 +95,7 @@ struct anyhow {
 template <class T, class Tile, class Lines>
 static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     matmul_half(gpu_matmul p, gpu_matmul_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
-    for (int64_t batch = blockIdx.z; batch < p.batches; batch += gridDim.z) {
+    for (int64_t batch = blockIdx.z; Tile::FITS && batch < p.batches; batch += gridDim.z) {
         const block_place at = place_of_block<Tile>(tiling, batch, p.k);
         Lines::template run<T, Tile>(p, matrices_of<T>(p, o, batch, packs), at, parts);
         __syncthreads();
@@ -120,6 +120,9 @@ typedef tile_kernel<gpu_matmul, gpu_matmul_operands> matmul_kernel;
 template <class T, class Lines> static matmul_kernel choose_half(gpu_tile tile) {
     return for_half_tile(tile, [](auto of) { return kernel_of<decltype(of)>(matmul_half<T, decltype(of), Lines>); });
 }
+template <class T> static matmul_kernel choose_anyhow(gpu_tile tile) {
+    return for_narrow_tile(tile, [](auto of) { return kernel_of<decltype(of)>(matmul_half<T, decltype(of), anyhow>); });
+}
 
 /* The three layouts above. */
 enum how_lines_lie { ALONG_K, ACROSS, ANYHOW, LINES_COUNT };
@@ -128,7 +131,7 @@ template <class T> static matmul_kernel choose_lines(how_lines_lie lines, gpu_ti
     switch (lines) {
     case ALONG_K: return choose_half<T, b_along_k>(tile);
     case ACROSS: return choose_half<T, b_across>(tile);
-    default: return choose_half<T, anyhow>(tile);
+    default: return choose_anyhow<T>(tile);
     }
 }
 
@@ -198,8 +201,12 @@ cudaError_t gpu_run_matmul(gpu_stream stream, gpu_type type, const gpu_matmul *p
                            const gpu_tiling *tiling, const gpu_parts *parts) {
     if (!tiling->tiles || !p->batches) return cudaSuccess;
     const bool few = tiling->tile == GPU_TILE_FEW_ROWS && operands_are_aligned(o);
-    const gpu_tiling used = few || tiling->tile != GPU_TILE_FEW_ROWS ? *tiling : whole_tiles(p);
-    const matmul_kernel choice = !few            ? choose(type, lines_of(p, o), used.tile)
+    const how_lines_lie lines = lines_of(p, o);
+    const gpu_tiling used = few                                 ? *tiling
+                            : tiling->tile == GPU_TILE_FEW_ROWS ? whole_tiles(p)
+                            : lines == ANYHOW                   ? narrow_tiling(tiling, p->n)
+                                                                : *tiling;
+    const matmul_kernel choice = !few            ? choose(type, lines, used.tile)
                                  : p->b_row == 1 ? choose_few<true>(type, used.rows)
                                                  : choose_few<false>(type, used.rows);
     const dim3 grid((unsigned)used.tiles, (unsigned)used.parts, grid_extent((size_t)p->batches));

