@@ -30,6 +30,15 @@ constexpr bool fits_multiprocessor(int shared_bytes) {
     return SHARED_KIB == 0 || shared_bytes <= SHARED_KIB * 1024;
 }
 
+/* Shared memory that a block of the current device may have on request. */
+static inline cudaError_t max_dynamic_shared(unsigned *bytes) {
+    int device = 0, found = 0;
+    cudaError_t code = cudaGetDevice(&device);
+    if (code == cudaSuccess) code = cudaDeviceGetAttribute(&found, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    *bytes = (unsigned)found;
+    return code;
+}
+
 /* Returns whole warps for a block that works on `count` elements. */
 static inline unsigned block_threads(size_t count) {
     const size_t max = 32 * BLOCK_MAX_WARPS;

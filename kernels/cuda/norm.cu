@@ -82,13 +82,13 @@ template <class T, int SIZE, bool SUMMED> struct norm_row {
     const T *terms[TERMS]; /* the last of a sum may be NULL */
     bool aligned;
 
-    __device__ __forceinline__ void read(size_t i, C *values) const {
+    template <class H> __device__ __forceinline__ void read(size_t i, H *values) const {
 #pragma unroll
         for (int k = 0; k < TERMS; k++) {
-            if (k == GPU_NORM_TERMS - 1 && !terms[k]) continue;
+            if (SUMMED && k == GPU_NORM_TERMS - 1 && !terms[k]) continue;
             const pack<T, SIZE> read = load_neighbours<SIZE>(terms[k] + i, aligned);
 #pragma unroll
-            for (int j = 0; j < SIZE; j++) values[j] = k ? values[j] + (C)read.at[j] : (C)read.at[j];
+            for (int j = 0; j < SIZE; j++) values[j] = k ? values[j] + (H)read.at[j] : (H)read.at[j];
         }
     }
 };
@@ -144,14 +144,20 @@ static __device__ __forceinline__ C inverse_deviation(const gpu_norm &norm, cons
     return (C)1 / sqrt(squares / (C)norm.size + (C)norm.epsilon);
 }
 
-/* A row in the registers of its threads: 128 bytes in each, if its elements come in packs. */
+template <class T, bool SUMMED> struct held_as { typedef T type; };
+template <class T> struct held_as<T, true> { typedef typename computed<T>::type type; };
+
+/* A row in the registers of its threads: 32 elements in each, if they come in packs, or 16 doubles. Sums are held in
+ * the type they are computed in, as rounding them would change the result. */
 template <class T, int SIZE, bool SUMMED>
-using norm_held = held_row<T, SIZE, norm_row<T, SIZE, SUMMED>, 128 / sizeof(typename computed<T>::type)>;
+using norm_held = held_row<T, SIZE, norm_row<T, SIZE, SUMMED>, 128 / sizeof(typename computed<T>::type),
+                           typename held_as<T, SUMMED>::type>;
 
 /* Each line of the block's threads takes a row. `staged`: the lists are to be in the dynamic shared memory. Two blocks
- * a multiprocessor have 64 KiB of loads in flight, which is enough; three would spill. */
+ * a multiprocessor have 64 KiB of loads in flight, which is enough; three would spill. Three of packed halves have 48.
+ */
 template <class T, int SIZE, bool SUMMED>
-static __global__ void __launch_bounds__(32 * BLOCK_MAX_WARPS, 2)
+static __global__ void __launch_bounds__(32 * BLOCK_MAX_WARPS, sizeof(T) <= 4 && !SUMMED ? 3 : 2)
     normalize_rows(const gpu_norm norm, affine_kind kind, bool staged, bool aligned) {
     typedef typename computed<T>::type C;
     __shared__ C warps[BLOCK_MAX_WARPS];

@@ -129,12 +129,11 @@ static inline tile_kernel<P, O> kernel_of(void (*kernel)(P, O, gpu_tiling, gpu_p
 
 /* Loads the kernels of all tiles that the device has the shared memory for, as `choose` chooses them. */
 template <class Choose> static inline cudaError_t load_tiles(Choose choose) {
-    int device = 0, available = 0;
-    cudaError_t code = cudaGetDevice(&device);
-    if (code == cudaSuccess) code = cudaDeviceGetAttribute(&available, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    unsigned available = 0;
+    cudaError_t code = max_dynamic_shared(&available);
     for (int i = 0; code == cudaSuccess && i < GPU_TILE_COUNT; i++) {
         const auto chosen = choose((gpu_tile)i);
-        if (chosen.shared_bytes > (unsigned)available) continue;
+        if (chosen.shared_bytes > available) continue;
         code = allow_dynamic_shared(chosen.kernel, chosen.shared_bytes);
     }
     return code;

@@ -32,39 +32,64 @@ template <class T, int SIZE> struct stored_row {
     const T *data;
     bool aligned; /* rows begin at packs */
 
-    __device__ __forceinline__ void read(size_t i, C *values) const {
+    /* H: T, or what it is computed in. */
+    template <class H> __device__ __forceinline__ void read(size_t i, H *values) const {
         const pack<T, SIZE> read = load_neighbours<SIZE>(data + i, aligned);
 #pragma unroll
-        for (int j = 0; j < SIZE; j++) values[j] = (C)read.at[j];
+        for (int j = 0; j < SIZE; j++) values[j] = (H)read.at[j];
     }
 };
 
 /* A row's elements, converted from T to their compute type, SIZE neighbours at a time (`length` is a multiple of SIZE).
- * Source, such as stored_row, supplies them: read(i, values) and `aligned`. Elements are assigned to the threads of the
+ * They are held in type H: what sweeps only read takes half the registers as 16 bits, at a conversion a sweep. Source,
+ * such as stored_row, supplies them: read(i, values) and `aligned`. Elements are assigned to the threads of the
  * row, blockDim.x of them, independently of alignment, so sums have the same bits at any address. Launch length / HELD
  * threads: with one pack each, a thread would execute four times the instructions per element, and fewer threads with
  * several loads each keep memory as busy. */
-template <class T, int SIZE, class Source = stored_row<T, SIZE>, int PACKED = 16> struct held_row {
+template <class T, int SIZE, class Source = stored_row<T, SIZE>, int PACKED = 16, class H = typename computed<T>::type>
+struct held_row {
     typedef typename computed<T>::type C;
     enum { HELD = SIZE == 1 ? 8 : PACKED, PACKS = HELD / SIZE, AHEAD = SIZE == 1 ? 4 : 2 };
     Source source;
     size_t length;
-    C at[HELD];
+    unsigned held; /* what of it the block holds */
+    H at[HELD];
 
     __device__ __forceinline__ held_row(const Source &source_, size_t length_) : source(source_), length(length_) {
+        held = (unsigned)min(length_, (size_t)PACKS * SIZE * blockDim.x);
 #pragma unroll
-        for (int p = 0; p < PACKS; p++)
-            if (place(p) < length) source.read(place(p), at + p * SIZE);
+        for (unsigned p = 0; p < PACKS; p++)
+            if (place(p) < held) source.read(place(p), at + p * SIZE);
     }
     /* Offset of the thread's pack p in the row. */
-    __device__ __forceinline__ size_t place(size_t p) const {
+    __device__ __forceinline__ unsigned place(unsigned p) const {
         return (p * blockDim.x + threadIdx.x) * SIZE;
+    }
+    /* Pack p as it is computed with. Two 16-bit elements are in a register, and converted again in each sweep: the
+     * compiler would convert them once and need a register for each. */
+    __device__ __forceinline__ void held_pack(unsigned p, C *values) const {
+        pack<H, SIZE> own;
+#pragma unroll
+        for (int j = 0; j < SIZE; j++) own.at[j] = at[p * SIZE + j];
+        if (sizeof(H) == 2 && SIZE > 1) {
+            unsigned words[SIZE / 2 + 1];
+            memcpy(words, &own, sizeof own);
+#pragma unroll
+            for (int j = 0; j < SIZE / 2; j++) words[j] = kept(words[j]);
+            memcpy(&own, words, sizeof own);
+        }
+#pragma unroll
+        for (int j = 0; j < SIZE; j++) values[j] = (C)own.at[j];
     }
     /* Calls visit(values) for each pack of the thread, in order. */
     template <class Visit> __device__ __forceinline__ void each_pack(const Visit &visit) const {
 #pragma unroll
-        for (int p = 0; p < PACKS; p++)
-            if (place(p) < length) visit(at + p * SIZE);
+        for (unsigned p = 0; p < PACKS; p++) {
+            C values[SIZE];
+            if (place(p) >= held) break;
+            held_pack(p, values);
+            visit(values);
+        }
 #pragma unroll 4 /* four loads in flight */
         for (size_t i = place(PACKS); i < length; i += (size_t)blockDim.x * SIZE) {
             C values[SIZE];
@@ -79,22 +104,21 @@ template <class T, int SIZE, class Source = stored_row<T, SIZE>, int PACKED = 16
             for (int j = 0; j < SIZE; j++) visit(values[j]);
         });
     }
-    /* Calls visit(element) for each held element of the thread, which it may change, in order. */
+    /* Calls visit(element) for each held element of the thread, of type H, which it may change, in order. */
     template <class Visit> __device__ __forceinline__ void each_held(const Visit &visit) {
 #pragma unroll
-        for (int p = 0; p < PACKS; p++)
+        for (unsigned p = 0; p < PACKS; p++)
 #pragma unroll
             for (int j = 0; j < SIZE; j++)
-                if (place(p) < length) visit(at[p * SIZE + j]);
+                if (place(p) < held) visit(at[p * SIZE + j]);
     }
     /* Writes to y each held pack after change(i, values): i is its offset in the row, values its elements. */
     template <class Change> __device__ __forceinline__ void write_held(T *y, const Change &change) const {
 #pragma unroll
-        for (int p = 0; p < PACKS; p++) {
+        for (unsigned p = 0; p < PACKS; p++) {
             C values[SIZE];
-            if (place(p) >= length) break;
-#pragma unroll
-            for (int j = 0; j < SIZE; j++) values[j] = at[p * SIZE + j];
+            if (place(p) >= held) break;
+            held_pack(p, values);
             change(place(p), values);
             store(y + place(p), values);
         }
@@ -124,7 +148,7 @@ template <class T, int SIZE, class Source = stored_row<T, SIZE>, int PACKED = 16
     }
     /* The same for the thread's packs from p on, which are read again: for a long `change`, since it is instantiated
      * once. */
-    template <class Change> __device__ __forceinline__ void write_again(T *y, size_t p, const Change &change) const {
+    template <class Change> __device__ __forceinline__ void write_again(T *y, unsigned p, const Change &change) const {
 #pragma unroll 1
         for (size_t i = place(p); i < length; i += (size_t)blockDim.x * SIZE) {
             C values[SIZE];

@@ -5,9 +5,10 @@
  * The threads of a line of a block, several lines if lanes are short, take each contiguous lane and hold it in
  * registers, so that the sweeps read memory once. Of a longer lane maximum and sum take one sweep: each thread corrects
  * its sum once a pack, for the largest number so far (Milakov and Gimelshein 2018, "Online normalizer calculation for
- * softmax"). A thread takes each strided lane, and neighbouring threads read neighbouring elements. Cost: one read and
- * one write per element, if the lane fits in the registers of a block, else two reads; 2 exp per element (LogSoftmax:
- * 1).
+ * softmax"), and leaves what it cannot hold in shared memory for the result. A thread takes each strided lane, and
+ * neighbouring threads read neighbouring elements. Cost: one read and one write per element, if the lane fits in the
+ * registers or the shared memory of a block, else two reads; 2 exp per element (LogSoftmax: 1).
+ * Example: 50,257 halves are 98 KiB: 512 threads hold 8,192 of them in registers.
  * Read first: softmax.c, row.h. */
 #include "kernels/cuda/gpu.h"
 
@@ -64,17 +65,39 @@ static __global__ void softmax_rows(const T *x, T *y, size_t count, size_t lengt
     }
 }
 
-template <bool logarithm, int SIZE, class T>
-static __global__ void softmax_long_rows(const T *x, T *y, size_t count, size_t length, bool aligned) {
+enum { LONG_ROW_THREADS = 512 };
+
+/* A row as a source of held_row, of which each pack that a thread reads is left in `copy`, unless that is NULL. */
+template <class T, int SIZE> struct copied_row {
     typedef typename computed<T>::type C;
-    __shared__ C shared[BLOCK_MAX_WARPS];
+    const T *data;
+    T *copy;
+    bool aligned;
+
+    __device__ __forceinline__ void read(size_t i, C *values) const {
+        const pack<T, SIZE> read = load_neighbours<SIZE>(data + i, aligned);
+        if (copy) store_pack<SIZE>(copy + i, read);
+#pragma unroll
+        for (int j = 0; j < SIZE; j++) values[j] = (C)read.at[j];
+    }
+};
+
+/* `copied`: the dynamic shared memory has room for a row. A thread reads only its own elements there. */
+template <bool logarithm, int SIZE, class T>
+static __global__ void __launch_bounds__(LONG_ROW_THREADS, sizeof(T) <= 4 ? 2 : 1)
+    softmax_long_rows(const T *x, T *y, size_t count, size_t length, bool aligned, bool copied) {
+    typedef typename computed<T>::type C;
+    __shared__ C shared[LONG_ROW_THREADS / 32];
     for (size_t i = blockIdx.x; i < count; i += gridDim.x) {
-        const held_row<T, SIZE> row({x + i * length, aligned}, length);
+        held_row<T, SIZE, copied_row<T, SIZE>> row({x + i * length, NULL, aligned}, length);
+        if (copied) row.source.copy = dynamic_shared<T>();
         C own = -(C)INFINITY, sum = 0;
         row.each_pack([&](const C *values) { take<SIZE>(values, &own, &sum); });
         const C largest = block_join<join_max>(own, shared);
         if (own != largest) sum *= exponential(own - largest);
         const C by = divisor<logarithm>(block_join<join_sum>(sum, shared));
+        if (copied) row.source.data = row.source.copy;
+        row.source.copy = NULL;
         row.write_long(y + i * length, [&](size_t, C *values) {
 #pragma unroll
             for (int k = 0; k < SIZE; k++) values[k] = normalized<logarithm>(values[k], largest, by);
@@ -100,14 +123,27 @@ static __global__ void softmax_lanes(const T *x, T *y, size_t count, size_t leng
 
 enum { MIN_BLOCKS = 512 }; /* some for each multiprocessor */
 
+/* Shared memory that a block has for a row, beside what it joins by. */
+template <class T> static cudaError_t max_row_bytes(size_t *bytes) {
+    unsigned available = 0;
+    const cudaError_t code = max_dynamic_shared(&available);
+    *bytes = available - LONG_ROW_THREADS / 32 * sizeof(typename computed<T>::type);
+    return code;
+}
+
 template <bool logarithm, int SIZE, class T>
 static cudaError_t run_rows(gpu_stream stream, const T *x, T *y, size_t count, size_t length) {
     const unsigned threads = block_threads(length / held_row<T, SIZE>::HELD);
     const bool aligned = SIZE == 1 || both_aligned<SIZE>(x, y),
                held = (size_t)held_row<T, SIZE>::HELD * threads >= length;
-    if (!held)
-        return launch(softmax_long_rows<logarithm, SIZE, T>, grid_extent(count), threads, 0, stream, x, y, count,
-                      length, aligned);
+    if (!held) {
+        size_t room;
+        const cudaError_t code = max_row_bytes<T>(&room);
+        const bool copied = length > (size_t)held_row<T, SIZE>::HELD * LONG_ROW_THREADS && length <= room / sizeof(T);
+        if (code != cudaSuccess) return code;
+        return launch(softmax_long_rows<logarithm, SIZE, T>, grid_extent(count), LONG_ROW_THREADS,
+                      copied ? length * sizeof(T) : 0, stream, x, y, count, length, aligned, copied);
+    }
     const unsigned lines = lines_of(count, threads, MIN_BLOCKS);
     return launch(softmax_rows<logarithm, SIZE, T>, grid_extent((count + lines - 1) / lines), dim3(threads, lines), 0,
                   stream, x, y, count, length, aligned);
@@ -123,8 +159,10 @@ static cudaError_t run(gpu_stream stream, const void *x, void *y, size_t outer, 
 }
 
 template <bool logarithm, int SIZE, class T> static cudaError_t load_rows() {
-    const cudaError_t code = load_kernel(softmax_rows<logarithm, SIZE, T>);
-    return code == cudaSuccess ? load_kernel(softmax_long_rows<logarithm, SIZE, T>) : code;
+    size_t room;
+    cudaError_t code = max_row_bytes<T>(&room);
+    if (code == cudaSuccess) code = load_kernel(softmax_rows<logarithm, SIZE, T>);
+    return code == cudaSuccess ? allow_dynamic_shared(softmax_long_rows<logarithm, SIZE, T>, room) : code;
 }
 
 template <bool logarithm, class T> static cudaError_t load() {

@@ -13,6 +13,13 @@ const char *const further_kernel_cases[] = {
     "FusedConv 1; activation=relu; T[2,64,32,31]~-1,1 T[248,64,1,1]~-1,1 T[248] T[2,248,32,31]",
     "Conv 22; ; T[16,4,18,18]~-1,1 T[127,4,3,3]~-1,1",
     "Conv 22; ; T[16,4,14,12]~-1,1 T[248,4,3,3]~-1,1 T[248]",
+    /* ---- softmax.c: rows of which shared memory takes what registers do not, and those for which it is too small ----
+     */
+    "LogSoftmax 13; ; T[2,12000]~-20,20",
+    "Softmax 13; ; T[3,12003]~-9,9",
+    "Softmax 13; ; T[2,33000]~-9,9",
+    "Softmax 13; ; T[1,33001]~-9,9",
+    "LogSoftmax 13; ; f64[2,9002]~-20,20",
     /* ---- move_nhwc.c and resize.c with channels last ---- */
     "Concat 13; axis=1; T[2,8*c,a,b] T[2,8,a,b] T[2,8*d,a,b]",
     "Concat 13; axis=-1; T[2,8*c,a,b] T[2,8*c,a,3]",
