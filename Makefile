@@ -293,7 +293,7 @@ $(OBJ)/with_cuda/%.o: private TORT_CPPFLAGS += $(CUDA_DEFINES) -isystem $(CUDA_H
 KERNEL_FLAGS := -std=c++17 -O3 $(if $(PROFILE),-lineinfo) -Xptxas -v -I. -DTORT_CUDA=$(CUDA_MAJOR) -D__NV_LEGACY_LAUNCH -Werror all-warnings
 # Kernels whose tiles fill the shared memory are compiled for sm_86 too, which has less of it than sm_80; of all others it runs the code
 # for sm_80. sm_89 runs what sm_86 does: its own code would be the same, instruction by instruction.
-CUDA_TILED := attend_float attend_half conv conv_nhwc matmul matmul_nbits
+CUDA_TILED := attend_float attend_half conv conv_nhwc conv_stem matmul matmul_nbits
 # $(1) a source.
 archs_of = $(filter-out $(if $(filter $(CUDA_TILED:%=kernels/cuda/%.cu),$(1)),,$(if $(filter 80,$(CUDA_ARCHS)),86 89)),$(CUDA_ARCHS))
 NVCC_COMPRESS := $(if $(filter 525,$(CUDA_DRIVER)),$(if $(findstring $(CUDA_TOOLKIT),$(NVCC)),--compress-mode=speed) -Xfatbin=-compress-all,--compress-mode=size)

@@ -39,16 +39,6 @@ static tort_verdict claim_depthwise(const tort_target *target, const tort_node_v
     return tort_no(TORT_NO_SHAPE, "", "a group has more than one channel");
 }
 
-/* Claims the first convolution of a network: few channels, which are not last in memory, but filters that will be. */
-static tort_verdict claim_to_nhwc(const tort_target *target, const tort_node_view *node) {
-    const tort_conv_params *params = node->params;
-    const tort_verdict verdict = claim_conv(target, node);
-    if (verdict.code != TORT_YES) return verdict;
-    if (params->group != 1)
-        return tort_no(TORT_NO_ATTR, "", "group=%lld, the kernel has one", (long long)params->group);
-    return tort_cuda_claim_nhwc(node, 0, params->filters);
-}
-
 /* ---- as a product ------------------------------------------------------------------------------------------------ */
 
 static gpu_conv_product product_of(const tort_conv_params *params) {
@@ -99,17 +89,6 @@ tort_status tort_cuda_conv_size(const tort_target *target, const tort_node_view 
                                 tort_error *error) {
     const gpu_conv_product p = product_of(node->params);
     *scratch = tiling_of(&p, tort_cuda_board_of(target), node->inputs[0].type).scratch;
-    return check_sizes(node->params, error);
-}
-
-static gpu_tiling exchanged_tiling_of(const gpu_conv_product *p, gpu_board board) {
-    return tort_cuda_tiling_of(board, true, p->pixels, p->filters, p->length, p->batch);
-}
-
-static tort_status size_to_nhwc(const tort_target *target, const tort_node_view *node, size_t *scratch,
-                                tort_error *error) {
-    const gpu_conv_product p = product_of(node->params);
-    *scratch = exchanged_tiling_of(&p, tort_cuda_board_of(target)).scratch;
     return check_sizes(node->params, error);
 }
 
@@ -247,21 +226,6 @@ tort_status tort_cuda_conv_run(const tort_call *call) {
         call, gpu_run_conv(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &p, &o, &tiling, &parts));
 }
 
-static tort_status prepare_to_nhwc(tort_prepare *p) {
-    return tort_cuda_nhwc_loaded(p, gpu_load_conv_to_nhwc());
-}
-
-static tort_status run_to_nhwc(const tort_call *call) {
-    const cuda_stream *stream = call->stream;
-    const cuda_table *table = call->fitted;
-    const gpu_parts parts = {call->scratch, stream->arrivals};
-    const gpu_conv_operands o = tort_cuda_conv_operands(call);
-    gpu_conv_product p = product_of(call->params);
-    const gpu_tiling tiling = exchanged_tiling_of(&p, stream->device->board);
-    p.offsets = table ? table->entries : NULL;
-    return cuda_launched(call, gpu_run_conv_to_nhwc(cuda_stream_of(call), &p, &o, &tiling, &parts));
-}
-
 static tort_status prepare_depthwise(tort_prepare *p) {
     return cuda_loaded(p, gpu_load_conv_depthwise(gpu_type_of(p->node->inputs[0].type)));
 }
@@ -288,9 +252,10 @@ static tort_status run_depthwise(const tort_call *call) {
         .fit = CUDA_ONLY(tort_cuda_conv_cudnn_fit), .unfit = CUDA_ONLY(tort_cuda_conv_cudnn_unfit),                    \
         .run = CUDA_ONLY(tort_cuda_conv_cudnn_run)                                                                     \
     }
-#define NHWC(domain_, op_, row_, suffix, images)                                                                       \
+#define NHWC(domain_, op_, row_, suffix, images) NHWC_ROW(domain_, op_, row_, nhwc_claim##suffix, suffix, images, 0)
+#define NHWC_ROW(domain_, op_, row_, claim_, suffix, images, variant_)                                                 \
     {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = row_, .claim = tort_cuda_conv_nhwc_claim##suffix,                        \
+        .domain = domain_, .op = op_, .name = row_, .claim = tort_cuda_conv_##claim_, .variant = variant_,             \
         .pack.size = tort_cuda_conv_nhwc_pack_size, .prepare = CUDA_ONLY(tort_cuda_conv_nhwc_prepare##suffix),         \
         .run = CUDA_ONLY(tort_cuda_conv_nhwc_run##suffix), .layout.id = GPU_NHWC, .layout.inputs = images,             \
         .layout.outputs = 1, NHWC_MORE##suffix                                                                         \
@@ -299,11 +264,11 @@ static tort_status run_depthwise(const tort_call *call) {
     .layout.alone = tort_cuda_conv_nhwc_pays_alone, .size = tort_cuda_conv_nhwc_size,                                  \
     .fit = CUDA_ONLY(tort_cuda_conv_nhwc_fit), .unfit = CUDA_ONLY(cuda_table_unfit)
 #define NHWC_MORE_depthwise .layout.follows = true
-#define TO_NHWC(domain_, op_, images)                                                                                  \
+#define STEM(domain_, op_, images)                                                                                     \
     {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = "conv_to_nhwc", .claim = claim_to_nhwc, .size = size_to_nhwc,            \
-        .prepare = CUDA_ONLY(prepare_to_nhwc), .fit = CUDA_ONLY(fit_table), .unfit = CUDA_ONLY(cuda_table_unfit),      \
-        .run = CUDA_ONLY(run_to_nhwc), .layout.id = GPU_NHWC, .layout.inputs = images, .layout.outputs = 1,            \
+        .domain = domain_, .op = op_, .name = "conv_stem", .claim = tort_cuda_stem_claim, .size = tort_cuda_stem_size, \
+        .pack.size = tort_cuda_stem_pack_size, .prepare = CUDA_ONLY(tort_cuda_stem_prepare),                           \
+        .run = CUDA_ONLY(tort_cuda_stem_run), .layout.id = GPU_NHWC, .layout.inputs = images, .layout.outputs = 1,     \
         .layout.follows = true                                                                                         \
     }
 #define IMPLICIT_GEMM(domain_, op_)                                                                                    \
@@ -319,7 +284,8 @@ enum { Z = 1 << TORT_EPILOGUE_Z };
  * layout and back. */
 #define ROWS(domain_, op_, z)                                                                                          \
     NHWC(domain_, op_, "conv_depthwise_nhwc", _depthwise, 1 | z), NHWC(domain_, op_, "conv_nhwc", , 1 | z),            \
-        TO_NHWC(domain_, op_, z), DEPTHWISE(domain_, op_), CUDNN(domain_, op_), IMPLICIT_GEMM(domain_, op_)
+        STEM(domain_, op_, z), NHWC_ROW(domain_, op_, "conv_patches", patches_claim, , z, GPU_NHWC_PATCHES),           \
+        DEPTHWISE(domain_, op_), CUDNN(domain_, op_), IMPLICIT_GEMM(domain_, op_)
 
 const tort_kernel tort_cuda_conv_kernels[] = {
     ROWS("", "Conv", 0),

@@ -105,34 +105,6 @@ static __global__ void __launch_bounds__(Tile::THREADS, 1)
     }
 }
 
-/* The exchanged product, for one group. */
-template <class T, class Tile>
-static __global__ void __launch_bounds__(Tile::THREADS, 1)
-    conv_half_to_nhwc(gpu_conv_product p, gpu_conv_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
-    for (int64_t image = blockIdx.z; image < p.batch; image += gridDim.z) {
-        const block_place at = place_of_block<Tile>(tiling, image, p.length);
-        const int64_t first = image * p.filters * p.pixels;
-        const T *residual = (const T *)o.residual;
-        const product_output<T> y = {(T *)o.y + first,
-                                     (const T *)o.bias,
-                                     residual ? residual + first : nullptr,
-                                     p.pixels,
-                                     p.filters,
-                                     p.filters,
-                                     0,
-                                     1,
-                                     1.0f,
-                                     1.0f,
-                                     packs,
-                                     p.epilogue};
-        const windows<T, Tile::M, Tile::STEP, Tile::THREADS> a((const T *)o.x + image * p.channels * p.in_pixels, p,
-                                                               at.first_row, at.from);
-        const lines_anyhow<T, Tile, Tile::N> b((const T *)o.w, p.length, 1, at.first_column, p.filters, at.from, at.to);
-        product_halves<Tile, T>(a, b, y, at, parts);
-        __syncthreads();
-    }
-}
-
 /* ---- launchers ---- */
 
 typedef tile_kernel<gpu_conv_product, gpu_conv_operands> conv_kernel;
@@ -147,11 +119,6 @@ static conv_kernel choose(gpu_type type, gpu_tile tile) {
     return type == GPU_BFLOAT16 ? choose_half<bfloat16>(tile) : choose_half<half>(tile);
 }
 
-static conv_kernel choose_to_nhwc(gpu_tile tile) {
-    return for_narrow_tile(tile,
-                           [](auto of) { return kernel_of<decltype(of)>(conv_half_to_nhwc<half, decltype(of)>); });
-}
-
 cudaError_t gpu_run_conv(gpu_stream stream, gpu_type type, const gpu_conv_product *p, const gpu_conv_operands *o,
                          const gpu_tiling *tiling, const gpu_parts *parts) {
     const int64_t products = p->batch * p->group, pack = type == GPU_FLOAT ? 4 : 8;
@@ -163,20 +130,6 @@ cudaError_t gpu_run_conv(gpu_stream stream, gpu_type type, const gpu_conv_produc
     return launch(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, used, *parts, packs);
 }
 
-cudaError_t gpu_run_conv_to_nhwc(gpu_stream stream, const gpu_conv_product *p, const gpu_conv_operands *o,
-                                 const gpu_tiling *tiling, const gpu_parts *parts) {
-    if (!tiling->tiles || !p->batch) return cudaSuccess;
-    const gpu_tiling used = narrow_tiling(tiling, p->filters);
-    const conv_kernel choice = choose_to_nhwc(used.tile);
-    const bool packs = ((uintptr_t)o->y | (uintptr_t)o->residual | (uintptr_t)o->bias) % 16 == 0;
-    const dim3 grid((unsigned)used.tiles, (unsigned)used.parts, grid_extent((size_t)p->batch));
-    return launch(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, used, *parts, packs);
-}
-
 cudaError_t gpu_load_conv(gpu_type type) {
     return load_tiles([=](gpu_tile tile) { return choose(type, tile); });
-}
-
-cudaError_t gpu_load_conv_to_nhwc(void) {
-    return load_tiles(choose_to_nhwc);
 }

@@ -51,10 +51,6 @@ tort_status tort_cuda_conv_cudnn_size(const tort_target *target, const tort_node
 GPU_LAUNCHER gpu_run_conv(gpu_stream stream, gpu_type type, const gpu_conv_product *p, const gpu_conv_operands *o,
                           const gpu_tiling *tiling, const gpu_parts *parts);
 GPU_LAUNCHER gpu_load_conv(gpu_type type);
-/* The same for half, with the channels of Y last (nhwc.h): rows of the product are pixels, columns are filters. */
-GPU_LAUNCHER gpu_run_conv_to_nhwc(gpu_stream stream, const gpu_conv_product *p, const gpu_conv_operands *o,
-                                  const gpu_tiling *tiling, const gpu_parts *parts);
-GPU_LAUNCHER gpu_load_conv_to_nhwc(void);
 GPU_LAUNCHER gpu_run_conv_depthwise(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
 GPU_LAUNCHER gpu_load_conv_depthwise(gpu_type type);
 

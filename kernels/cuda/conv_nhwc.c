@@ -3,7 +3,11 @@
  *
  * A window is the channels of its first position, then those of the next, and so on: pieces of 8 channels, whose
  * offsets are a table made once per plan. Weights are packed in that order. A 1x1 kernel without strides and padding
- * needs no table: its windows are the rows of X. Read next: conv_nhwc.cu. */
+ * needs no table: its windows are the rows of X.
+ *
+ * Patches, as transformers for images cut them (16x16 with strides of 16), need no channels last: the pieces of a
+ * window are those of its rows, in planes too. For the kernel they are images of one channel of a 1x1 kernel, with a
+ * table of their own. Read next: conv_nhwc.cu. */
 #include <limits.h>
 
 #include "kernels/cuda/matmul.h"
@@ -42,6 +46,25 @@ tort_verdict tort_cuda_conv_nhwc_claim_depthwise(const tort_target *target, cons
     return tort_no(TORT_NO_SHAPE, "", "a group has more than one channel or filter");
 }
 
+/* Rows of windows are whole pieces, which lie inside: windows neither overlap by half a piece nor reach into padding.
+ */
+tort_verdict tort_cuda_conv_patches_claim(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *params = node->params;
+    const tort_sliding *window = &params->window;
+    const int32_t last = window->axes - 1;
+    tort_verdict verdict = tort_cuda_claim_nhwc(node, 0, params->filters);
+    (void)target;
+    if (verdict.code == TORT_YES) verdict = tort_cuda_claim_window(node, window, GPU_CONV_AXES);
+    if (verdict.code != TORT_YES) return verdict;
+    if (!node->inputs[1].constant) return tort_no(TORT_NO_DYNAMIC, "", "W is not constant, so it cannot be packed");
+    bool pieces = last >= 0 && params->group == 1 && params->channels > 0 && window->dilations[last] == 1 &&
+                  window->kernel[last] % GPU_NHWC_PIECE == 0 && window->strides[last] % GPU_NHWC_PIECE == 0 &&
+                  window->input[last] % GPU_NHWC_PIECE == 0;
+    for (int32_t i = 0; i <= last; i++)
+        pieces = pieces && window->input[i] > 0 && window->kernel[i] > 0 && !window->begin[i] && !window->end[i];
+    return pieces ? tort_yes() : tort_no(TORT_NO_SHAPE, "", "windows are no patches of whole pieces of 8");
+}
+
 /* True if sums are long enough that two conversions pay: the plain kernel is slower, as it cannot copy single 16-bit
  * elements asynchronously. */
 bool tort_cuda_conv_nhwc_pays_alone(const tort_node_view *node) {
@@ -51,7 +74,7 @@ bool tort_cuda_conv_nhwc_pays_alone(const tort_node_view *node) {
 
 /* ---- as a product ------------------------------------------------------------------------------------------------ */
 
-static gpu_nhwc_conv product_of(const tort_conv_params *params) {
+static gpu_nhwc_conv images_of(const tort_conv_params *params) {
     const tort_sliding *window = &params->window;
     gpu_nhwc_conv p = {.group = params->group,
                        .channels = params->channels / params->group,
@@ -80,6 +103,16 @@ static gpu_nhwc_conv product_of(const tort_conv_params *params) {
     return p;
 }
 
+/* What the row multiplies: images with channels last, or patches of planes. */
+static gpu_nhwc_conv product_of(const tort_kernel *row, const tort_conv_params *params) {
+    gpu_nhwc_conv p = images_of(params);
+    if (row->variant != GPU_NHWC_PATCHES) return p;
+    p.in_pixels *= p.channels;
+    p.channels = 1;
+    for (int32_t i = 0; i < GPU_CONV_AXES; i++) p.kernel[i] = 1;
+    return p;
+}
+
 static gpu_tiling tiling_of(const gpu_nhwc_conv *p, gpu_board board) {
     return tort_cuda_tiling_of(board, true, p->rows, p->filters, p->length, p->group);
 }
@@ -97,7 +130,7 @@ tort_status tort_cuda_conv_nhwc_size(const tort_target *target, const tort_node_
                params->window.kernel[i] * params->window.dilations[i] < INT_MAX / 4;
     }
     if (!fits) return tort_fail(error, TORT_E_UNSUPPORTED, "an image has more than 2^31 elements; pin the node to cpu");
-    const gpu_nhwc_conv p = product_of(params);
+    const gpu_nhwc_conv p = product_of(node->kernel, params);
     *scratch = tiling_of(&p, tort_cuda_board_of(target)).scratch;
     return TORT_OK;
 }
@@ -142,8 +175,10 @@ tort_status tort_cuda_conv_nhwc_prepare(tort_prepare *p) {
     cudaError_t code = gpu_load_matmul(GPU_HALF);
     if (code == cudaSuccess) code = gpu_load_nhwc_conv();
     const tort_status status = tort_cuda_nhwc_loaded(p, code);
-    const int64_t positions = tort_sliding_positions(&params->window);
-    return status ? status : pack(p, params->filters, params->channels / params->group, positions);
+    const int64_t length = params->channels / params->group, positions = tort_sliding_positions(&params->window);
+    if (status) return status;
+    return p->node->kernel->variant == GPU_NHWC_PATCHES ? pack(p, 1, 1, params->filters * length * positions)
+                                                        : pack(p, params->filters, length, positions);
 }
 
 tort_status tort_cuda_conv_nhwc_prepare_depthwise(tort_prepare *p) {
@@ -166,6 +201,17 @@ static gpu_nhwc_offset offset_of(const gpu_nhwc_conv *p, int64_t k) {
                              .bit = 1u << position};
 }
 
+/* Of a patch: elements of planes, counted from its first. */
+static gpu_nhwc_offset patch_offset_of(const tort_sliding *window, int64_t k) {
+    int64_t elements = 0, plane = 1;
+    for (int32_t i = window->axes - 1; i >= 0; i--) {
+        elements += k % window->kernel[i] * window->dilations[i] * plane;
+        k /= window->kernel[i];
+        plane *= window->input[i];
+    }
+    return (gpu_nhwc_offset){.elements = (int32_t)(elements + k * plane), .bit = 1};
+}
+
 /* True if X is a matrix of pixels by channels. */
 static bool is_pointwise(const gpu_nhwc_conv *p) {
     bool all = p->group == 1;
@@ -175,14 +221,16 @@ static bool is_pointwise(const gpu_nhwc_conv *p) {
 }
 
 static void fill_table(const tort_node_view *node, void *entries) {
-    const gpu_nhwc_conv p = product_of(node->params);
+    const tort_conv_params *params = node->params;
+    const gpu_nhwc_conv p = product_of(node->kernel, params);
+    const bool patches = node->kernel->variant == GPU_NHWC_PATCHES;
     gpu_nhwc_offset *offsets = entries;
     for (int64_t k = 0; k + GPU_NHWC_PIECE <= p.length; k += GPU_NHWC_PIECE)
-        offsets[k / GPU_NHWC_PIECE] = offset_of(&p, k);
+        offsets[k / GPU_NHWC_PIECE] = patches ? patch_offset_of(&params->window, k) : offset_of(&p, k);
 }
 
 tort_status tort_cuda_conv_nhwc_fit(tort_fit *fit) {
-    const gpu_nhwc_conv p = product_of(fit->node->params);
+    const gpu_nhwc_conv p = product_of(fit->node->kernel, fit->node->params);
     if (is_pointwise(&p) || !p.rows) return TORT_OK;
     const size_t count = (size_t)gpu_conv_offset_count(p.length) / GPU_NHWC_PIECE + GPU_NHWC_AHEAD;
     return cuda_table_fit(fit, count * sizeof(gpu_nhwc_offset), fill_table);
@@ -220,7 +268,7 @@ tort_status tort_cuda_conv_nhwc_run(const tort_call *call) {
     const cuda_stream *stream = call->stream;
     const cuda_table *table = call->fitted;
     const gpu_parts parts = {call->scratch, stream->arrivals};
-    gpu_nhwc_conv p = product_of(call->params);
+    gpu_nhwc_conv p = product_of(call->kernel, call->params);
     const gpu_tiling tiling = tiling_of(&p, stream->device->board);
     if (!p.rows) return TORT_OK;
     if (!table) return cuda_launched(call, run_pointwise(call, &p, &tiling, &parts));
@@ -230,7 +278,7 @@ tort_status tort_cuda_conv_nhwc_run(const tort_call *call) {
 }
 
 tort_status tort_cuda_conv_nhwc_run_depthwise(const tort_call *call) {
-    const gpu_nhwc_conv p = product_of(call->params);
+    const gpu_nhwc_conv p = images_of(call->params);
     const gpu_conv_operands o = operands_of(call);
     return cuda_launched(call, gpu_run_nhwc_depthwise(cuda_stream_of(call), &p, &o));
 }

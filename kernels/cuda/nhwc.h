@@ -7,13 +7,15 @@
 #define TORT_KERNELS_CUDA_NHWC_H
 
 #include "kernels/cuda/conv.h"
+#include "kernels/cuda/divisor.h"
 #include "kernels/cuda/pool.h"
 
 enum {
     GPU_NHWC = 1,            /* index among the provider's layouts */
     GPU_NHWC_PIECE = 8,      /* channels in a piece */
     GPU_NHWC_POSITIONS = 32, /* max positions of a kernel: each is a bit of a pixel's mask */
-    GPU_NHWC_AHEAD = 8       /* extra entries after the offset table, readable but unused */
+    GPU_NHWC_AHEAD = 8,      /* extra entries after the offset table, readable but unused */
+    GPU_NHWC_PATCHES = 1     /* variant of the row whose X is not in the layout */
 };
 
 extern const tort_layout tort_cuda_layouts[];
@@ -41,6 +43,7 @@ typedef struct gpu_nhwc_conv {
 /* Functions of the kernel table's rows conv_nhwc and conv_depthwise_nhwc; conv_nhwc.c. */
 tort_verdict tort_cuda_conv_nhwc_claim(const tort_target *target, const tort_node_view *node);
 tort_verdict tort_cuda_conv_nhwc_claim_depthwise(const tort_target *target, const tort_node_view *node);
+tort_verdict tort_cuda_conv_patches_claim(const tort_target *target, const tort_node_view *node);
 bool tort_cuda_conv_nhwc_pays_alone(const tort_node_view *node);
 tort_status tort_cuda_conv_nhwc_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                      tort_error *error);
@@ -59,6 +62,59 @@ GPU_LAUNCHER gpu_load_nhwc_conv(void);
 GPU_LAUNCHER gpu_run_nhwc_depthwise(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o);
 GPU_LAUNCHER gpu_load_nhwc_depthwise(void);
 
+/* ---- a convolution of few channels, which are planes, to the layout: conv_stem.c ---- */
+
+enum {
+    GPU_STEM_ROWS = 8, /* of a tile of outputs, and columns, and filters of a block */
+    GPU_STEM_COLUMNS = 16,
+    GPU_STEM_FILTERS = 64,
+    GPU_STEM_THREADS = 128,
+    GPU_STEM_QUAD = 4,   /* neighbouring elements of a window's row */
+    GPU_STEM_QUADS = 64, /* max in a window */
+    GPU_STEM_SHARED = 64 << 10
+};
+
+/* A quad of any window: staged elements from the window's first, and 0 as the mask of one that is padding. */
+typedef struct gpu_stem_quad {
+    int32_t offset;
+    uint32_t mask;
+} gpu_stem_quad;
+
+/* Elements of a window are numbered by channel, row and tap, with 4 or 8 taps a row. */
+typedef struct gpu_stem {
+    int64_t filters;
+    int32_t batch, tiles, across; /* tiles of an image, and in a row of it */
+    int32_t channels, in_h, in_w, out_h, out_w, stride_h, stride_w, pad_h;
+    int32_t width;        /* taps a row: 4 or 8 */
+    int32_t origin, skip; /* staged columns begin at column * stride_w + origin; those before a window; both even */
+    int32_t rows, pieces; /* staged of a channel, and pieces of 8 elements in each */
+    int32_t staged;       /* pieces of all channels */
+    int32_t quads;        /* of a window, a multiple of 4 */
+    gpu_divisor by_rows, by_pieces;
+    uint32_t masks[GPU_STEM_QUAD]; /* of pairs of taps: 0 where they are padding */
+    gpu_stem_quad places[GPU_STEM_QUADS];
+    tort_epilogue epilogue;
+} gpu_stem;
+
+/* Bytes of shared memory: the weights of a block, two tiles, sums on their way out, offsets. */
+static inline size_t gpu_stem_shared(const gpu_stem *p) {
+    const size_t weights = (size_t)p->quads * GPU_STEM_QUAD * GPU_STEM_FILTERS,
+                 tile = (size_t)p->staged * GPU_NHWC_PIECE;
+    return 2 * (weights + 2 * tile) + 4 * GPU_STEM_ROWS / 2 * GPU_STEM_COLUMNS * GPU_STEM_FILTERS +
+           (size_t)p->quads * sizeof(gpu_stem_quad);
+}
+
+tort_verdict tort_cuda_stem_claim(const tort_target *target, const tort_node_view *node);
+tort_status tort_cuda_stem_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                tort_error *error);
+tort_status tort_cuda_stem_pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes,
+                                     uint32_t *consumed, tort_error *error);
+/* W is packed: for each 64 filters, for each 16 elements of a window: 16 of each filter,
+ * whose halves are exchanged in every other 4 filters, so that 8 filters are in 8 groups of banks. The stride is 1, 2
+ * or 4. */
+GPU_LAUNCHER gpu_run_stem(gpu_stream stream, const gpu_stem *p, const gpu_conv_operands *o);
+GPU_LAUNCHER gpu_load_stem(int32_t stride);
+
 /* Windowed pools with the arguments of pool.h, whose planes are counted over batch and channels. */
 GPU_LAUNCHER gpu_run_nhwc_pool(gpu_stream stream, const gpu_pool *p, int64_t channels, const void *x, void *y);
 GPU_LAUNCHER gpu_load_nhwc_pool(void);
@@ -74,6 +130,8 @@ tort_status tort_cuda_conv_nhwc_prepare(tort_prepare *p);
 tort_status tort_cuda_conv_nhwc_prepare_depthwise(tort_prepare *p);
 tort_status tort_cuda_conv_nhwc_fit(tort_fit *fit);
 tort_status tort_cuda_conv_nhwc_run(const tort_call *call);
+tort_status tort_cuda_stem_prepare(tort_prepare *p);
+tort_status tort_cuda_stem_run(const tort_call *call);
 tort_status tort_cuda_conv_nhwc_run_depthwise(const tort_call *call);
 
 #endif

@@ -13,6 +13,25 @@ const char *const further_kernel_cases[] = {
     "FusedConv 1; activation=relu; T[2,64,32,31]~-1,1 T[248,64,1,1]~-1,1 T[248] T[2,248,32,31]",
     "Conv 22; ; T[16,4,18,18]~-1,1 T[127,4,3,3]~-1,1",
     "Conv 22; ; T[16,4,14,12]~-1,1 T[248,4,3,3]~-1,1 T[248]",
+    /* ---- conv_stem.c: strides, taps, paddings, edges of tiles, images whose rows are whole pieces, padded taps over
+       NaN ---- */
+    "Conv 22; strides=2,2 pads=3,3,3,3; T[2,3,34,40]~-1,1 T[72,3,7,7]~-1,1 T[72]",
+    "FusedConv 1; activation=relu strides=2,2 pads=1,1,1,1; T[1,3,a+30,b+31]~-1,1 T[8*d,3,3,3]~-1,1 T[8*d]",
+    "Conv 22; strides=4,4 pads=2,2,2,2; T[2,4,40,72]~-1,1 T[64,4,7,7]~-1,1",
+    "Conv 22; strides=4,4; T[1,3,64,64]~-1,1 T[136,3,4,4]~-1,1 T[136]",
+    "Conv 22; strides=1,2 pads=0,2,1,5; T[1,1,19,48]~-1,1 T[16,1,8,8]~-1,1",
+    "Conv 22; strides=3,1 pads=2,1,0,3; T[3,5,a+20,48]~-1,1 T[24,5,2,5]~-1,1 T[24]",
+    "Conv 22; strides=2,1 pads=9,10,9,11; T[1,2,a,8]~-1,1 T[8,2,3,6]~-1,1",
+    "Conv 22; auto_pad=SAME_LOWER strides=2,2; T[2,3,a+14,b+16]~-1,1 T[16,3,6,6]~-1,1",
+    "FusedConv 1; activation=silu strides=2,2 pads=1,1,1,1; T[2,12,21,16]~-1,1 T[8,12,3,3]~-1,1 - T[2,8,11,8]",
+    "Conv 22; strides=2,2 pads=3,3,3,3; T[1,1,3,24]=nan,inf,-inf,1,2,3,4,5,nan,inf,6,7: T[8,1,7,7]~-1,1",
+    "Conv 22; pads=1,1,1,1; T[1,1,3,24]=1,2,nan,3,4,5,6,inf,7,-inf,8: T[8,1,3,3]~-1,1",
+    /* ---- conv_nhwc.c: patches of planes ---- */
+    "Conv 22; strides=16,16; T[2,3,32,48]~-1,1 T[40,3,16,16]~-1,1 T[40]",
+    "Conv 22; strides=4,8; T[2,3,a+9,8*b+8]~-1,1 T[16,3,8,8]~-1,1",
+    "FusedConv 1; activation=gelu strides=8; T[2,1,64]~-1,1 T[8,1,16]~-1,1 T[8] T[2,8,7]",
+    "com.microsoft.FusedConv 1; activation=Relu strides=16,16; T[2,3,32,16]~-1,1 T[8*d,3,16,16]~-1,1 T[8*d]",
+    "Conv 22; strides=2,16,8 dilations=2,1,1; T[1,3,5,32,16]~-1,1 T[24,3,2,16,8]~-1,1 T[24]",
     /* ---- softmax.c: rows of which shared memory takes what registers do not, and those for which it is too small ----
      */
     "LogSoftmax 13; ; T[2,12000]~-20,20",
