@@ -41,45 +41,83 @@ template <class T> static __global__ void copy_box(T *dst, const T *src, const r
     }
 }
 
-/* Side of a tile in elements, and rows that a block moves at once: each thread moves 16 small elements, which is
- * enough loads in flight, and amortizes the divisions for indices. */
-template <class T> struct tile_of {
-    static constexpr int SIDE = sizeof(T) <= 4 ? 64 : 32, ROWS = GRID_THREADS / SIDE;
-    static __host__ __device__ size_t along(int64_t dim) {
-        return (size_t)(dim + SIDE - 1) / SIDE;
-    }
+/* Side of a tile in elements: each thread moves 16 small ones, which is enough loads in flight, and amortizes the
+ * divisions for indices. */
+template <class T> struct side_of {
+    enum { VALUE = sizeof(T) <= 4 ? 64 : 32 };
 };
+template <int SIDE> static __host__ __device__ __forceinline__ size_t tiles_along(int64_t dim) {
+    return (size_t)(dim + SIDE - 1) / SIDE;
+}
+
+/* A tile: its first element in both layouts, and how much of it there is. */
+struct tile_place {
+    int64_t to, from, columns, rows;
+};
+
+/* Tile number i of dimensions `last` (columns) and `across` (rows), SIDE of each. */
+template <int SIDE>
+static __device__ __forceinline__ tile_place place_of_tile(const gpu_box &box, int across, size_t i, bool is_small) {
+    const int last = box.rank - 1;
+    size_t column_tile = i, row_tile = divide(&column_tile, tiles_along<SIDE>(box.dims[last]), is_small);
+    size_t rest = divide(&row_tile, tiles_along<SIDE>(box.dims[across]), is_small);
+    const int64_t column = (int64_t)column_tile * SIDE, row = (int64_t)row_tile * SIDE;
+    tile_place place = {row * box.dst_strides[across] + column, row + column * box.src_strides[last],
+                        box.dims[last] - column, box.dims[across] - row};
+    for (int k = last - 1; k >= 0; k--) {
+        if (k == across) continue;
+        size_t at = rest;
+        rest = divide(&at, (size_t)box.dims[k], is_small);
+        place.to += (int64_t)at * box.dst_strides[k];
+        place.from += (int64_t)at * box.src_strides[k];
+    }
+    return place;
+}
 
 /* Moves `count` tiles. dst is contiguous along the last dimension, src along `across`: a tile of the two is read
  * along the one and written along the other. Rows are padded by a word, so that the elements of a column are in
  * different banks. */
 template <class T> static __global__ void copy_tiles(T *dst, const T *src, gpu_box box, int across, size_t count) {
-    typedef tile_of<T> of;
-    enum { SIDE = of::SIDE, ROWS = of::ROWS };
+    enum { SIDE = side_of<T>::VALUE, ROWS = GRID_THREADS / SIDE };
     __shared__ T tile[SIDE][SIDE + (sizeof(T) < 4 ? 4 / sizeof(T) : 1)];
-    const bool is_small = count <= UINT32_MAX;
     const int last = box.rank - 1, lane = (int)threadIdx.x % SIDE;
     for (size_t i = blockIdx.x; i < count; i += gridDim.x) {
-        size_t column_tile = i, row_tile = divide(&column_tile, of::along(box.dims[last]), is_small);
-        size_t rest = divide(&row_tile, of::along(box.dims[across]), is_small);
-        const int64_t first_column = (int64_t)column_tile * SIDE, first_row = (int64_t)row_tile * SIDE;
-        const int64_t columns = box.dims[last] - first_column, rows = box.dims[across] - first_row;
-        int64_t to = first_row * box.dst_strides[across] + first_column;
-        int64_t from = first_row + first_column * box.src_strides[last];
-        for (int k = last - 1; k >= 0; k--) {
-            if (k == across) continue;
-            size_t at = rest;
-            rest = divide(&at, (size_t)box.dims[k], is_small);
-            to += (int64_t)at * box.dst_strides[k];
-            from += (int64_t)at * box.src_strides[k];
-        }
+        const tile_place at = place_of_tile<SIDE>(box, across, i, count <= UINT32_MAX);
 #pragma unroll
         for (int k = (int)threadIdx.x / SIDE; k < SIDE; k += ROWS)
-            if (lane < rows && k < columns) tile[k][lane] = src[from + k * box.src_strides[last] + lane];
+            if (lane < at.rows && k < at.columns) tile[k][lane] = src[at.from + k * box.src_strides[last] + lane];
         __syncthreads();
 #pragma unroll
         for (int k = (int)threadIdx.x / SIDE; k < SIDE; k += ROWS)
-            if (lane < columns && k < rows) dst[to + k * box.dst_strides[across] + lane] = tile[lane][k];
+            if (lane < at.columns && k < at.rows) dst[at.to + k * box.dst_strides[across] + lane] = tile[lane][k];
+        __syncthreads();
+    }
+}
+
+/* The same for elements of 16 bits, two at a time: a thread reads two pairs below each other and leaves them as pairs
+ * beside each other. All extents and strides are even, and pairs aligned. */
+static __global__ void __launch_bounds__(GRID_THREADS, 4)
+    copy_pairs(uint16_t *dst, const uint16_t *src, gpu_box box, int across, size_t count) {
+    enum { SIDE = side_of<uint16_t>::VALUE, PAIRS = SIDE / 2, ROWS = GRID_THREADS / PAIRS };
+    __shared__ uint32_t tile[SIDE][PAIRS + 1];
+    const int last = box.rank - 1, pair = (int)threadIdx.x % PAIRS;
+    const int64_t below = box.src_strides[last];
+    for (size_t i = blockIdx.x; i < count; i += gridDim.x) {
+        const tile_place at = place_of_tile<SIDE>(box, across, i, count <= UINT32_MAX);
+#pragma unroll
+        for (int k = (int)threadIdx.x / PAIRS; k < PAIRS; k += ROWS)
+            if (2 * pair < at.rows && 2 * k < at.columns) {
+                const uint16_t *from = src + at.from + 2 * k * below + 2 * pair;
+                const uint32_t low = load_vector((const uint32_t *)from),
+                               high = load_vector((const uint32_t *)(from + below));
+                tile[2 * pair][k] = (low & 0xffff) | high << 16;
+                tile[2 * pair + 1][k] = low >> 16 | (high & 0xffff0000);
+            }
+        __syncthreads();
+#pragma unroll
+        for (int k = (int)threadIdx.x / PAIRS; k < SIDE; k += ROWS)
+            if (2 * pair < at.columns && k < at.rows)
+                store_vector((uint32_t *)(dst + at.to + k * box.dst_strides[across] + 2 * pair), tile[k][pair]);
         __syncthreads();
     }
 }
@@ -128,18 +166,31 @@ template <class T> static cudaError_t run_box(gpu_stream stream, void *dst, cons
     return launch(copy_box<T>, grid_blocks(r.count), GRID_THREADS, 0, stream, (T *)dst, (const T *)src, r);
 }
 
+/* True if a box of 16-bit elements is one of pairs along both dimensions. */
+static bool is_paired(const gpu_box *box, int across, const void *dst, const void *src) {
+    const int last = box->rank - 1;
+    bool even = ((uintptr_t)dst | (uintptr_t)src) % 4 == 0 && box->dims[last] % 2 == 0 && box->dims[across] % 2 == 0;
+    for (int k = 0; k < box->rank; k++)
+        even = even && (k == last || box->dst_strides[k] % 2 == 0) && (k == across || box->src_strides[k] % 2 == 0);
+    return even;
+}
+
 template <class T> static cudaError_t run(gpu_stream stream, void *dst, const void *src, const gpu_box *box) {
+    enum { SIDE = side_of<T>::VALUE };
     const int across = dimension_across(box);
     if (across < 0) return run_box<T>(stream, dst, src, box);
     const int64_t rows = box->dims[across], columns = box->dims[box->rank - 1];
     const size_t tiles =
-        elements(box) / (size_t)(rows * columns) * tile_of<T>::along(rows) * tile_of<T>::along(columns);
-    return launch(copy_tiles<T>, grid_extent(tiles), GRID_THREADS, 0, stream, (T *)dst, (const T *)src, *box, across,
-                  tiles);
+        elements(box) / (size_t)(rows * columns) * tiles_along<SIDE>(rows) * tiles_along<SIDE>(columns);
+    void (*kernel)(T *, const T *, gpu_box, int, size_t) = copy_tiles<T>;
+    if constexpr (sizeof(T) == 2)
+        if (is_paired(box, across, dst, src)) kernel = copy_pairs;
+    return launch(kernel, grid_extent(tiles), GRID_THREADS, 0, stream, (T *)dst, (const T *)src, *box, across, tiles);
 }
 
 template <class T> static cudaError_t load() {
-    const cudaError_t code = load_kernel(copy_box<T>);
+    cudaError_t code = load_kernel(copy_box<T>);
+    if (code == cudaSuccess && sizeof(T) == 2) code = load_kernel(copy_pairs);
     return code == cudaSuccess ? load_kernel(copy_tiles<T>) : code;
 }
 

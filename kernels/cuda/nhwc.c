@@ -2,6 +2,7 @@
  * conv_nhwc.c. */
 #include "kernels/cuda/nhwc.h"
 
+#include "kernels/cuda/move.h"
 #include "ops/extent.h"
 
 static bool fits(const tort_info *info) {
@@ -19,14 +20,20 @@ tort_verdict tort_cuda_claim_nhwc(const tort_node_view *node, int32_t input, int
 
 #ifdef CUDA_DEVICE
 tort_status tort_cuda_nhwc_loaded(tort_prepare *p, cudaError_t code) {
-    return cuda_loaded(p, code == cudaSuccess ? gpu_load_exchange() : code);
+    return cuda_loaded(p, code == cudaSuccess ? gpu_load_copy_box(sizeof(uint16_t)) : code);
 }
 
+/* Transposes the matrix of channels and pixels of each image. */
 static tort_status convert(const tort_call *call, bool to_plain) {
     const tort_tensor *x = &call->inputs[0];
     const int64_t channels = x->dims[1], pixels = tort_extent(x->dims, 2, x->rank);
-    return cuda_launched(call, gpu_run_exchange(cuda_stream_of(call), x->dims[0], to_plain ? pixels : channels,
-                                                to_plain ? channels : pixels, x->data, call->outputs[0].data));
+    const int64_t columns = to_plain ? pixels : channels, rows = to_plain ? channels : pixels; /* of Y's matrices */
+    const gpu_box box = {.rank = 3,
+                         .dims = {x->dims[0], rows, columns},
+                         .dst_strides = {rows * columns, columns, 1},
+                         .src_strides = {rows * columns, 1, rows}};
+    return cuda_launched(call,
+                         gpu_copy_box(cuda_stream_of(call), sizeof(uint16_t), call->outputs[0].data, x->data, &box));
 }
 
 static tort_status from_plain(const tort_call *call) {

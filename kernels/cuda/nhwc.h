@@ -50,10 +50,6 @@ tort_status tort_cuda_conv_nhwc_size(const tort_target *target, const tort_node_
 tort_status tort_cuda_conv_nhwc_pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes,
                                           uint32_t *consumed, tort_error *error);
 
-/* Transposes X (batch, rows, columns) to Y (batch, columns, rows), elements of 2 bytes; no dimension is 0. */
-GPU_LAUNCHER gpu_run_exchange(gpu_stream stream, int64_t batch, int64_t rows, int64_t columns, const void *x, void *y);
-GPU_LAUNCHER gpu_load_exchange(void);
-
 /* Weights are (filters, positions, channels of a group). Y is not empty. */
 GPU_LAUNCHER gpu_run_nhwc_conv(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o,
                                const gpu_tiling *tiling, const gpu_parts *parts);

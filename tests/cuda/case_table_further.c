@@ -32,6 +32,10 @@ const char *const further_kernel_cases[] = {
     "FusedConv 1; activation=gelu strides=8; T[2,1,64]~-1,1 T[8,1,16]~-1,1 T[8] T[2,8,7]",
     "com.microsoft.FusedConv 1; activation=Relu strides=16,16; T[2,3,32,16]~-1,1 T[8*d,3,16,16]~-1,1 T[8*d]",
     "Conv 22; strides=2,16,8 dilations=2,1,1; T[1,3,5,32,16]~-1,1 T[24,3,2,16,8]~-1,1 T[24]",
+    /* ---- move.cu: pairs of 16-bit elements, in tiles with edges ---- */
+    "Transpose 21; perm=1,0; T[2*a+64,2*b+64]",
+    "Transpose 21; perm=0,2,1; T[3,2*a+8,70]",
+    "Transpose 21; perm=0,2,3,1; T[2,8*c,2*a+2,b+9]",
     /* ---- softmax.c: rows of which shared memory takes what registers do not, and those for which it is too small ----
      */
     "LogSoftmax 13; ; T[2,12000]~-20,20",
