@@ -13,8 +13,9 @@
 
 #include "kernels/cuda/product.cuh"
 
-/* Blocks of one row that a multiprocessor holds. The compiler needs more registers on sm_120, and spilled some. */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1200
+/* Blocks of one row that a multiprocessor holds. The compiler needs more registers on sm_100 and newer, and spilled
+ * some. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
 #define ONE_ROW_RESIDENT 3
 #else
 #define ONE_ROW_RESIDENT 4

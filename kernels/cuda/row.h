@@ -90,7 +90,7 @@ struct held_row {
             held_pack(p, values);
             visit(values);
         }
-#pragma unroll 4 /* four loads in flight */
+#pragma unroll 4 /* loads in flight */
         for (size_t i = place(PACKS); i < length; i += (size_t)blockDim.x * SIZE) {
             C values[SIZE];
             source.read(i, values);

@@ -34,6 +34,28 @@ const char *const bench_lines[] = {
     "Transpose 21; perm=1,0; T[8192,4096]",
     "Concat 13; axis=1; T[64,256,28,28] T[64,256,28,28]",
     "Gather 13; axis=0; T[30522,768] i64[256,128]~0,1500",
+    "RMSNormalization 23; axis=-1; T[64,512,768] T[768]",
+    "com.microsoft.SkipLayerNormalization 1; ; T[64,512,768] T[64,512,768] T[768] T[768] T[768]",
+    "com.microsoft.SkipSimplifiedLayerNormalization 1; ; T[64,512,768] T[64,512,768] T[768]",
+    "Resize 19; mode=linear; T[32,64,56,56] - f32[4]=1,1,2,2",
+    "Resize 19; mode=nearest coordinate_transformation_mode=asymmetric; T[32,64,56,56] - f32[4]=1,1,2,2",
+
+    /* ---- attention: BERT-base, a long causal prompt, grouped heads, one token over 4,096 keys; weights of 4 bits: a
+     * token, eight, a prompt ---- */
+    "Attention 23; ; T[32,12,128,64] T[32,12,128,64] T[32,12,128,64]",
+    "Attention 23; ; T[1,12,128,64] T[1,12,128,64] T[1,12,128,64]",
+    "Attention 23; is_causal=1; T[1,32,2048,128] T[1,32,2048,128] T[1,32,2048,128]",
+    "Attention 23; is_causal=1; T[1,40,2048,128] T[1,10,2048,128] T[1,10,2048,128]",
+    "Attention 23; ; T[1,40,1,128] T[1,10,4096,128] T[1,10,4096,128]",
+    "com.microsoft.MatMulNBits 1; N={4096} K={4096} block_size=32; T[1,4096]~-1,1 u8[4096,128,16]~0,255 "
+    "T[4096,128]~0.01,0.05",
+    "com.microsoft.MatMulNBits 1; N={4096} K={4096} block_size=32; T[8,4096]~-1,1 u8[4096,128,16]~0,255 "
+    "T[4096,128]~0.01,0.05",
+    "com.microsoft.MatMulNBits 1; N={4096} K={4096} block_size=32; T[128,4096]~-1,1 u8[4096,128,16]~0,255 "
+    "T[4096,128]~0.01,0.05",
+
+    "RMSNormalization 23; axis=-1; bf16[64,512,768] bf16[768]",
+    "Attention 23; is_causal=1; bf16[1,40,2048,128] bf16[1,10,2048,128] bf16[1,10,2048,128]",
 
     /* ---- products: BERT-base, ViT-B/16, one row, a square, classifiers ---- */
     "MatMul 13; ; T[4096,768]~-1,1 T[768,768]~-1,1",
@@ -50,6 +72,8 @@ const char *const bench_lines[] = {
     "FusedMatMul 1; activation=gelu; T[4096,768]~-1,1 T[768,3072]~-1,1 T[3072]",
     "FusedMatMul 1; ; T[4096,3072]~-1,1 T[3072,768]~-1,1 T[768] T[4096,768]",
     "FusedMatMul 1; activation=gelu; T[128,768]~-1,1 T[768,3072]~-1,1 T[3072]",
+    "MatMul 13; ; bf16[4096,768]~-1,1 bf16[768,3072]~-1,1",
+    "FusedMatMul 1; activation=gelu; bf16[4096,768]~-1,1 bf16[768,3072]~-1,1 bf16[3072]",
 
     /* ---- convolutions: ResNet-50, one picture, a depthwise layer, the patches of ViT ---- */
     "Conv 11; strides=2,2 pads=3,3,3,3; T[32,3,224,224]~-1,1 T[64,3,7,7]~-1,1",

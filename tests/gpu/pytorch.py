@@ -10,6 +10,7 @@ is to the fastest of them:
   eager      NCHW, cudnn.benchmark off
   tuned      channels last where there are channels, cudnn.benchmark, replayed as a CUDA graph
   compiled   torch.compile(mode="reduce-overhead"), on the tensors of `tuned`
+  frozen     the same with mode="max-autotune" and weights frozen: BatchNormalization is folded, kernels are chosen by trial (minutes a network)
 A setting that fails is named below the table and left out. --apart times all of tinyort first and then all of PyTorch: for a GPU in
 exclusive mode, which one program holds at a time. After --minutes no network is begun; what was left out is said. Prints a table in
 Markdown; needs nothing but PyTorch, and says so where it is missing and times tinyort alone. Exits with 1 if outputs differ or a
@@ -132,7 +133,7 @@ def bert(w, tiny):
 
 
 NETWORKS = {"resnet50": resnet50, "bert": bert}
-SETTINGS = ("eager", "tuned", "compiled")
+SETTINGS = ("eager", "tuned", "compiled", "frozen")
 
 # ---- files
 
@@ -219,14 +220,29 @@ def as_graph(run, x):
     return replay
 
 
+def as_module(run, x):
+    """The network as a module whose weights are its buffers: only such are frozen."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    module = make_fx(run)(x)
+    for name, value in list(vars(module).items()):
+        if isinstance(value, torch.Tensor):
+            delattr(module, name)
+            module.register_buffer(name, value)
+    return module.eval()
+
+
 def prepare(arguments, case, setting):
     """A function that runs the network once."""
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = case.dtype == "TF32"
     torch.backends.cudnn.benchmark = setting != "eager"
     run, x = build(arguments, case, setting != "eager")
-    if setting == "compiled":
+    if setting in ("compiled", "frozen"):
+        from torch._inductor import config
+
         torch.compiler.reset()
-        compiled = torch.compile(run, mode="reduce-overhead")
+        config.freezing = frozen = setting == "frozen"
+        compiled = torch.compile(as_module(run, x) if frozen else run, mode="max-autotune" if frozen else "reduce-overhead")
         return lambda: compiled(x)
     if setting == "tuned" and x.is_cuda:
         return as_graph(run, x)
