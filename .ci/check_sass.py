@@ -73,7 +73,8 @@ def measure_all(found, budgets):
 # ---- budgets ----
 
 COMPARISONS = {"<=": operator.le, ">=": operator.ge}
-FACTS = ("threads", "dynamic shared")
+FACTS = ("threads", "dynamic shared", "empty")
+MAX_EMPTY = 32  # instructions of a kernel that returns at once
 
 
 class Requirement(NamedTuple):
@@ -151,6 +152,10 @@ def judge(measured, budgets):
     """What is worse than its budget, as (kernel, sentence); and for each requirement the figures that it decides about."""
     wrong, decided = [], {}
     for one in measured:
+        if facts(budgets, one.name, one.architecture).get("empty"):
+            if one.figures["instructions"] > MAX_EMPTY:
+                wrong.append((one, f"has {one.figures['instructions']} instructions, and is said to be empty"))
+            continue
         for budget, requirement in governing(budgets, one):
             figure = one.figures.get(requirement.figure)
             decided.setdefault((budget.place, requirement), []).append(figure)

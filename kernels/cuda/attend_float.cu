@@ -255,6 +255,7 @@ static __device__ __forceinline__ void attend_tile(const gpu_attend &a, const gp
 template <class A>
 static __global__ void __launch_bounds__(ATTEND_THREADS, 2)
     attend_float(const gpu_attend a, const gpu_attend_tiling t, const gpu_parts parts, const float_options options) {
+    after_previous();
     for (int64_t tile = blockIdx.x; tile < t.tiles; tile += gridDim.x) {
         attend_tile<A>(a, t, parts, tile, options);
         __syncthreads(); /* the rows have been read */
@@ -269,8 +270,8 @@ static cudaError_t run(gpu_stream stream, const gpu_attend *a, const gpu_attend_
     const float_options options = {is_simple(a), rows_of_pieces<float>(a->k, a->k_strides, a->key_size),
                                    rows_of_pieces<float>(a->v, a->v_strides, a->value_size),
                                    rows_of_pieces<float>(a->y, a->y_strides, a->value_size)};
-    return launch(attend_float<A>, dim3(grid_extent((size_t)t->tiles), (unsigned)t->parts), ATTEND_THREADS,
-                  A::SHARED_BYTES, stream, *a, *t, *parts, options);
+    return launch_overlapping(attend_float<A>, dim3(grid_extent((size_t)t->tiles), (unsigned)t->parts), ATTEND_THREADS,
+                              A::SHARED_BYTES, stream, *a, *t, *parts, options);
 }
 
 template <int SIZE> static cudaError_t load() {

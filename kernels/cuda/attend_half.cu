@@ -364,6 +364,7 @@ static __device__ __forceinline__ void attend_tile(const gpu_attend &a, const gp
 template <class A>
 static __global__ void __launch_bounds__(ATTEND_THREADS, A::RESIDENT)
     attend_half(const gpu_attend a, const gpu_attend_tiling t, const gpu_parts parts, bool simple, bool y_pieces) {
+    after_previous();
     for (int64_t tile = blockIdx.x; tile < t.tiles; tile += gridDim.x) {
         attend_tile<A>(a, t, parts, tile, simple, y_pieces);
         __syncthreads(); /* the rows have been read */
@@ -375,8 +376,8 @@ static __global__ void __launch_bounds__(ATTEND_THREADS, A::RESIDENT)
 template <class A>
 static cudaError_t run_as(gpu_stream stream, const gpu_attend *a, const gpu_attend_tiling *t, const gpu_parts *parts) {
     const bool y_pieces = rows_of_pieces<typename A::T>(a->y, a->y_strides, a->value_size);
-    return launch(attend_half<A>, dim3(grid_extent((size_t)t->tiles), (unsigned)t->parts), ATTEND_THREADS,
-                  A::SHARED_BYTES, stream, *a, *t, *parts, is_simple(a), y_pieces);
+    return launch_overlapping(attend_half<A>, dim3(grid_extent((size_t)t->tiles), (unsigned)t->parts), ATTEND_THREADS,
+                              A::SHARED_BYTES, stream, *a, *t, *parts, is_simple(a), y_pieces);
 }
 
 template <class A> static cudaError_t load_as() {

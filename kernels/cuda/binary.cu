@@ -123,6 +123,7 @@ static __device__ __forceinline__ void binary_range(const Kind &kind, const gpu_
 template <class Kind, class T>
 static __global__ void binary(const Kind kind, const gpu_loop loop, size_t packed, const T *a, const T *b,
                               typename Kind::result *y) {
+    after_previous();
     binary_range<pack_size<T>::VALUE>(kind, loop, a, b, y, 0, packed);
     binary_range<1>(kind, loop, a, b, y, packed, loop.count);
 }
@@ -140,8 +141,8 @@ static cudaError_t run(gpu_stream stream, Kind kind, const gpu_loop *loop, const
     size_t packed = rows_packed<size>(loop, (Y *)y);
     if (packed && !(operand_packable<size>(loop, 0, (const T *)a) && operand_packable<size>(loop, 1, (const T *)b)))
         packed = 0;
-    return launch(binary<Kind, T>, pack_blocks<size>(loop->count, packed), GRID_THREADS, 0, stream, kind, *loop, packed,
-                  (const T *)a, (const T *)b, (Y *)y);
+    return launch_overlapping(binary<Kind, T>, pack_blocks<size>(loop->count, packed), GRID_THREADS, 0, stream, kind,
+                              *loop, packed, (const T *)a, (const T *)b, (Y *)y);
 }
 
 typedef struct binary_row {

@@ -50,7 +50,7 @@ tort_verdict tort_cuda_not_alike(const tort_node_view *node, int32_t input, int3
 
 static inline gpu_stream cuda_stream_of(const tort_call *call) {
     cuda_stream *stream = call->stream;
-    return (gpu_stream){stream->stream, &stream->launches};
+    return (gpu_stream){stream->stream, &stream->launches, stream->device->overlaps};
 }
 /* Returns the data of input or output i; NULL if the node does not have it. */
 static inline const void *cuda_input(const tort_call *call, int32_t i) {

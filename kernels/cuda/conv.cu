@@ -51,7 +51,6 @@ template <class T, int LINES, int STEP, int THREADS> struct windows {
     }
     /* Copies 16-bit elements, which cp.async cannot copy singly, into pieces along k. */
     template <class U> __device__ __forceinline__ void copy(U *stage) {
-#pragma unroll 8 /* all would need more registers than there are */
         for (int i = 0; i < PASSES; i++, next += K_A_PASS * 4) {
             const window_offset offset = load_pack<4>(next);
             const unsigned step = k + i * K_A_PASS;

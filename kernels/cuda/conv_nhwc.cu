@@ -63,6 +63,7 @@ template <class T, class Tile, int LINES> struct pixel_windows {
 template <class T, class Tile>
 static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     conv_nhwc(gpu_nhwc_conv p, gpu_conv_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
+    after_previous();
     for (int64_t group = blockIdx.z; Tile::FITS && group < p.group; group += gridDim.z) {
         const block_place at = place_of_block<Tile>(tiling, group, p.length);
         const T *bias = (const T *)o.bias, *residual = (const T *)o.residual;
@@ -90,6 +91,7 @@ static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
 /* Makes 8 channels of a pixel per thread. */
 template <class T>
 static __global__ void conv_depthwise_nhwc(gpu_nhwc_conv p, gpu_conv_operands o, unsigned pieces, size_t count) {
+    after_previous();
     const int64_t channels = p.group;
     for (size_t i = grid_first(); i < count; i += grid_stride()) {
         const unsigned row = (unsigned)(i / pieces), channel = (unsigned)(i - (size_t)row * pieces) * PIECE;
@@ -142,7 +144,8 @@ cudaError_t gpu_run_nhwc_conv(gpu_stream stream, const gpu_nhwc_conv *p, const g
     const auto choice = choose(tiling->tile);
     const dim3 grid((unsigned)tiling->tiles, (unsigned)tiling->parts, grid_extent((size_t)p->group));
     const bool packs = ((uintptr_t)o->y | (uintptr_t)o->residual | (uintptr_t)o->bias) % 16 == 0;
-    return launch(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, *tiling, *parts, packs);
+    return launch_overlapping(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, *tiling, *parts,
+                              packs);
 }
 
 cudaError_t gpu_load_nhwc_conv(void) {
@@ -153,7 +156,8 @@ cudaError_t gpu_run_nhwc_depthwise(gpu_stream stream, const gpu_nhwc_conv *p, co
     const unsigned pieces = (unsigned)(p->group / PIECE);
     const size_t count = (size_t)p->rows * pieces;
     if (!count) return cudaSuccess;
-    return launch(conv_depthwise_nhwc<half>, grid_blocks(count), GRID_THREADS, 0, stream, *p, *o, pieces, count);
+    return launch_overlapping(conv_depthwise_nhwc<half>, grid_blocks(count), GRID_THREADS, 0, stream, *p, *o, pieces,
+                              count);
 }
 
 cudaError_t gpu_load_nhwc_depthwise(void) {

@@ -125,6 +125,7 @@ static __device__ __forceinline__ void store_sums(const gpu_stem &p, const produ
 template <class T, int STRIDE>
 static __global__ void __launch_bounds__(GPU_STEM_THREADS, resident_blocks(4, GPU_STEM_SHARED))
     conv_stem(gpu_stem p, gpu_conv_operands o, bool whole, bool packs) {
+    after_previous();
     const unsigned stage = (unsigned)p.staged * PIECE, packed = GPU_STEM_FILTERS * QUAD * (unsigned)p.quads;
     T *const weights = dynamic_shared<T>(), *const stages = weights + packed;
     float *const leaving = (float *)(stages + 2 * stage);
@@ -169,7 +170,8 @@ cudaError_t gpu_run_stem(gpu_stream stream, const gpu_stem *p, const gpu_conv_op
     const dim3 grid(all < MAX_BLOCKS ? (unsigned)all : MAX_BLOCKS, (unsigned)gpu_pieces(p->filters, GPU_STEM_FILTERS));
     const bool whole = (uintptr_t)o->x % 16 == 0 && p->in_w % PIECE == 0;
     const bool packs = ((uintptr_t)o->y | (uintptr_t)o->residual | (uintptr_t)o->bias) % 16 == 0;
-    return launch(choose(p->stride_w), grid, GPU_STEM_THREADS, gpu_stem_shared(p), stream, *p, *o, whole, packs);
+    return launch_overlapping(choose(p->stride_w), grid, GPU_STEM_THREADS, gpu_stem_shared(p), stream, *p, *o, whole,
+                              packs);
 }
 
 cudaError_t gpu_load_stem(int32_t stride) {

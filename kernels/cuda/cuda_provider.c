@@ -25,6 +25,7 @@ static const tort_option_help known_options[] = {
     {"tf32", "on", "float32 products in TensorFloat-32: faster, 3 digits (default off)"},
     {"libraries", "off", "no cuBLAS and cuDNN (default on); /FOLDER: where they are"},
     {"graph", "off", "no recording as CUDA graphs (default on)"},
+    {"overlap", "on", "launches overlap, from sm_90 and driver 545 on; not yet measured (default off)"},
     {0},
 };
 
@@ -42,6 +43,7 @@ bool tort_cuda_options_parse(const tort_provider_config *config, cuda_options *o
     const char *tf32 = tort_provider_option_get(config, "tf32");
     const char *libraries = tort_provider_option_get(config, "libraries");
     const char *graph = tort_provider_option_get(config, "graph");
+    const char *overlap = tort_provider_option_get(config, "overlap");
     char *end = NULL;
     if (device) {
         long number = strtol(device, &end, 10);
@@ -73,6 +75,10 @@ bool tort_cuda_options_parse(const tort_provider_config *config, cuda_options *o
     }
     if (graph && !parse_switch(graph, &options->graphs)) {
         snprintf(message, size, "graph=%s is neither on nor off", graph);
+        return false;
+    }
+    if (overlap && !parse_switch(overlap, &options->overlap)) {
+        snprintf(message, size, "overlap=%s is neither on nor off", overlap);
         return false;
     }
     return true;

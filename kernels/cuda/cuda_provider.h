@@ -49,6 +49,7 @@ typedef struct cuda_options {
     uint64_t memory_limit; /* bytes; 0: all of the device's */
     bool tf32, tf32_chosen, libraries;
     bool graphs;                /* runs are recorded as CUDA graphs */
+    bool overlap;               /* programmatic dependent launches, from sm_90 on */
     const char *library_folder; /* of cuBLAS and cuDNN, and the only one; NULL: they are searched. Borrowed of config */
 } cuda_options;
 

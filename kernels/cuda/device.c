@@ -205,6 +205,20 @@ static cudaError_t memory_info(const cuda_device *device, size_t *free_bytes, si
     return code;
 }
 
+/* overlap=on holds where the code that runs was compiled for sm_90 or newer, as older code does not wait, and where the
+ * driver can record such launches. */
+static void settle_overlap(cuda_device *device, int driver, tort_target *target) {
+    enum { FIRST_CODE = 90, FIRST_DRIVER = 12030 };
+    const size_t used = strlen(target->description);
+    if (!device->overlaps) return;
+    const bool compiled = tort_cuda_image_of(device->board.capability).code >= FIRST_CODE;
+    device->overlaps = compiled && driver >= FIRST_DRIVER;
+    snprintf(target->description + used, sizeof target->description - used, ", overlap=on%s",
+             !compiled           ? " without effect before sm_90"
+             : !device->overlaps ? " without effect before CUDA 12.3"
+                                 : "");
+}
+
 static bool read_properties(cuda_device *device, int driver, tort_target *target, tort_condition *condition) {
     struct cudaDeviceProp properties;
     size_t free_bytes = 0, total_bytes = 0;
@@ -235,6 +249,7 @@ static bool read_properties(cuda_device *device, int driver, tort_target *target
              device->board.capability, version_text(driver, version, sizeof version));
     snprintf(target->space, sizeof target->space, "%.30s at %s", properties.name, bus);
     tort_cuda_describe_tf32(target);
+    settle_overlap(device, driver, target);
     return true;
 }
 
@@ -276,6 +291,7 @@ void cuda_open(const tort_provider_config *config, void **out, tort_target *targ
     snprintf(device->libraries.folder, sizeof device->libraries.folder, "%s",
              options.library_folder ? options.library_folder : "");
     device->graphs = options.graphs;
+    device->overlaps = options.overlap;
     device->memory_limit = options.memory_limit;
     pthread_mutex_init(&device->lock, NULL);
     if (start(device, driver, target, condition))

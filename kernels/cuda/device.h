@@ -24,6 +24,7 @@ typedef struct cuda_device {
     bool integrated; /* its memory is the host's */
     bool libraries_allowed;
     bool graphs;           /* runs are recorded */
+    bool overlaps;         /* kernels may begin before those before them have ended */
     char unrecorded[200];  /* why the last run that could not be recorded was refused; under the lock */
     uint64_t memory_limit; /* 0: none */
     uint64_t memory_used;

@@ -35,6 +35,7 @@ static __device__ __forceinline__ void epilogue_range(const gpu_epilogue &e, siz
 }
 
 template <class T> static __global__ void epilogue(const gpu_epilogue e, size_t packed) {
+    after_previous();
     epilogue_range<pack_size<T>::VALUE, T>(e, 0, packed);
     epilogue_range<1, T>(e, packed, e.loop.count);
 }
@@ -47,7 +48,8 @@ template <class T> static cudaError_t run(gpu_stream stream, const gpu_epilogue 
     if (!pack_aligned<size>((const T *)e->residual) ||
         (e->bias && !operand_packable<size>(&e->loop, 0, (const T *)e->bias)))
         packed = 0;
-    return launch(epilogue<T>, pack_blocks<size>(e->loop.count, packed), GRID_THREADS, 0, stream, *e, packed);
+    return launch_overlapping(epilogue<T>, pack_blocks<size>(e->loop.count, packed), GRID_THREADS, 0, stream, *e,
+                              packed);
 }
 
 cudaError_t gpu_run_epilogue(gpu_stream stream, gpu_type type, const gpu_epilogue *e) {

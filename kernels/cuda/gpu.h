@@ -30,6 +30,29 @@ static inline cudaError_t launch(void (*kernel)(Parameters...), dim3 grid, dim3 
     return cudaLaunchKernel((const void *)kernel, grid, block, pointers, shared_bytes, stream.handle);
 }
 
+/* The same for a kernel that begins with after_previous(): blocks may be placed, and read their arguments, while the
+ * kernel before still runs (programmatic dependent launch), which hides most of what a launch costs. */
+template <class... Parameters>
+static inline cudaError_t launch_overlapping(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
+                                             gpu_stream stream, typename exactly<Parameters>::type... arguments) {
+    void *pointers[] = {(void *)&arguments..., nullptr};
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    const cudaLaunchConfig_t config = {grid, block, shared_bytes, stream.handle, &attribute, stream.overlaps ? 1u : 0u};
+    gpu_count_launch(stream);
+    return cudaLaunchKernelExC(&config, (const void *)kernel, pointers);
+}
+
+/* Waits until the kernels before have ended and what they wrote is seen, then lets the next one place its blocks.
+ * Nothing of memory may be read or written before. */
+static __device__ __forceinline__ void after_previous() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
 /* Loads a kernel's code now rather than at its first launch; fails if the device has no image of it. */
 template <class... Parameters> static inline cudaError_t load_kernel(void (*kernel)(Parameters...)) {
     struct cudaFuncAttributes attributes;

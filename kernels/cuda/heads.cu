@@ -88,6 +88,7 @@ static __host__ __device__ __forceinline__ int64_t written_length(const gpu_head
 }
 
 template <class T> static __global__ void lay_out_heads(const gpu_heads h, int64_t query_rows, int64_t rows) {
+    after_previous();
     const tort_heads_params &p = h.params;
     const int64_t key_length = written_length(h, h.key_room, h.key_stays),
                   value_length = written_length(h, h.value_room, h.value_stays),
@@ -125,8 +126,8 @@ template <class T> static cudaError_t run(gpu_stream stream, const gpu_heads *h)
                       written_length(*h, h->key_room, h->key_stays) + written_length(*h, h->value_room, h->value_stays),
                   rows = queries + p.batch * p.key_heads * written;
     if (!rows) return cudaSuccess;
-    return launch(lay_out_heads<T>, grid_extent((size_t)(rows + WARPS - 1) / WARPS), WARPS * 32, 0, stream, *h, queries,
-                  rows);
+    return launch_overlapping(lay_out_heads<T>, grid_extent((size_t)(rows + WARPS - 1) / WARPS), WARPS * 32, 0, stream,
+                              *h, queries, rows);
 }
 
 cudaError_t gpu_lay_out_heads(gpu_stream stream, gpu_attend_type type, const gpu_heads *h) {

@@ -53,6 +53,7 @@ static __device__ __forceinline__ matrices<T> matrices_of(const gpu_matmul &p, c
 template <class Tile>
 static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     matmul_float(gpu_matmul p, gpu_matmul_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
+    after_previous();
     for (int64_t batch = blockIdx.z; batch < p.batches; batch += gridDim.z) {
         const block_place at = place_of_block<Tile>(tiling, batch, p.k);
         const matrices<float> of = matrices_of<float>(p, o, batch, packs);
@@ -95,6 +96,7 @@ struct anyhow {
 template <class T, class Tile, class Lines>
 static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     matmul_half(gpu_matmul p, gpu_matmul_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
+    after_previous();
     for (int64_t batch = blockIdx.z; Tile::FITS && batch < p.batches; batch += gridDim.z) {
         const block_place at = place_of_block<Tile>(tiling, batch, p.k);
         Lines::template run<T, Tile>(p, matrices_of<T>(p, o, batch, packs), at, parts);
@@ -105,6 +107,7 @@ static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
 template <class F>
 static __global__ void __launch_bounds__(FEW_THREADS, F::RESIDENT)
     matmul_few(gpu_matmul p, gpu_matmul_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
+    after_previous();
     for (int64_t batch = blockIdx.z; batch < p.batches; batch += gridDim.z) {
         const block_place at = place_of_block<F>(tiling, batch, p.k);
         const matrices<typename F::T> of = matrices_of<typename F::T>(p, o, batch, packs);
@@ -210,8 +213,8 @@ cudaError_t gpu_run_matmul(gpu_stream stream, gpu_type type, const gpu_matmul *p
                                  : p->b_row == 1 ? choose_few<true>(type, used.rows)
                                                  : choose_few<false>(type, used.rows);
     const dim3 grid((unsigned)used.tiles, (unsigned)used.parts, grid_extent((size_t)p->batches));
-    return launch(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, used, *parts,
-                  rows_pack(p, o, type == GPU_FLOAT ? 4 : 8));
+    return launch_overlapping(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, used, *parts,
+                              rows_pack(p, o, type == GPU_FLOAT ? 4 : 8));
 }
 
 cudaError_t gpu_load_matmul(gpu_type type) {

@@ -187,6 +187,7 @@ static __device__ __forceinline__ void add_tile(const gpu_nbits &p, const float4
 template <class T, class Few>
 static __global__ void __launch_bounds__(FEW_THREADS, resident_blocks(Few::RESIDENT, Few::SHARED_BYTES))
     matmul_nbits_few(const gpu_nbits p, int columns, bool a_aligned, bool b_aligned) {
+    after_previous();
     __shared__ float4 staged[FEW_STAGED / 4];
     __shared__ float totals[Few::ROWS * FEW_MAX_COLUMNS];
     const int64_t first_column = (int64_t)blockIdx.x * columns, left = p.n - first_column;
@@ -286,8 +287,8 @@ cudaError_t gpu_run_nbits_few(gpu_stream stream, gpu_type type, const gpu_nbits 
             const int columns =
                 columns_of_block(p->n, FEW_WARPS * Few::COLUMNS, (int64_t)multiprocessors * Few::RESIDENT);
             const bool a_aligned = p->k % 4 == 0 && pack_aligned<4>((const T *)p->a);
-            return launch(matmul_nbits_few<T, Few>, (unsigned)((p->n + columns - 1) / columns), FEW_THREADS, 0, stream,
-                          *p, columns, a_aligned, (uintptr_t)p->b % 4 == 0);
+            return launch_overlapping(matmul_nbits_few<T, Few>, (unsigned)((p->n + columns - 1) / columns), FEW_THREADS,
+                                      0, stream, *p, columns, a_aligned, (uintptr_t)p->b % 4 == 0);
         });
     });
 }

@@ -168,6 +168,7 @@ template <class T, bool SUMMED> constexpr int norm_resident() {
 template <class T, int SIZE, bool SUMMED>
 static __global__ void __launch_bounds__(32 * BLOCK_MAX_WARPS, norm_resident<T, SUMMED>())
     normalize_rows(const gpu_norm norm, affine_kind kind, bool staged, bool aligned) {
+    after_previous();
     typedef typename computed<T>::type C;
     __shared__ C warps[BLOCK_MAX_WARPS];
     C *const shared = warps + threadIdx.y * (blockDim.x / 32);
@@ -291,8 +292,8 @@ static cudaError_t run_lines(gpu_stream stream, const gpu_norm *norm, bool align
     const size_t max_listed = MAX_STAGED_BYTES / sizeof(T) / (SUMMED ? 3 : 2);
     const bool staged = kind == AFFINE_LIST && norm->rows > blocks && norm->size <= max_listed;
     const size_t bytes = staged ? norm->size * sizeof(T) * (SUMMED ? 3 : 2) : 0;
-    return launch(normalize_rows<T, SIZE, SUMMED>, blocks, dim3(threads, lines), bytes, stream, *norm, kind, staged,
-                  aligned);
+    return launch_overlapping(normalize_rows<T, SIZE, SUMMED>, blocks, dim3(threads, lines), bytes, stream, *norm, kind,
+                              staged, aligned);
 }
 
 template <class T, bool SUMMED> static cudaError_t run_rows(gpu_stream stream, const gpu_norm *norm) {

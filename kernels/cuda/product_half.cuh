@@ -155,7 +155,6 @@ template <class T, class Tile, int LINES> struct lines_anyhow {
         : data(data_ + first * line_stride_), line_stride(line_stride_), k_stride(k_stride_), lines(lines_ - first),
           k(from), to(to_) {}
     __device__ __forceinline__ void copy(T *stage) {
-#pragma unroll 8
         for (int i = (int)threadIdx.x; i < LINES * Tile::STEP; i += Tile::THREADS) {
             const int line = k_stride == 1 ? i / Tile::STEP : i % LINES,
                       step = k_stride == 1 ? i % Tile::STEP : i / LINES;

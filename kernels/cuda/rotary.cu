@@ -16,6 +16,7 @@ static __device__ __forceinline__ int64_t place_of(const gpu_rotary &r, int64_t 
 }
 
 template <class T> static __global__ void rotary(const gpu_rotary r) {
+    after_previous();
     const tort_rotary_params &p = r.params;
     const int64_t half_size = p.rotated / 2;
     const T *x = (const T *)r.x, *cosines = (const T *)r.cosines, *sines = (const T *)r.sines;
@@ -45,7 +46,7 @@ template <class T> static __global__ void rotary(const gpu_rotary r) {
 /* ---- launchers ---- */
 
 template <class T> static cudaError_t run(gpu_stream stream, const gpu_rotary *r) {
-    return launch(rotary<T>, grid_blocks(r->count), GRID_THREADS, 0, stream, *r);
+    return launch_overlapping(rotary<T>, grid_blocks(r->count), GRID_THREADS, 0, stream, *r);
 }
 
 cudaError_t gpu_run_rotary(gpu_stream stream, gpu_type type, const gpu_rotary *r) {

@@ -42,6 +42,7 @@ template <int SIZE, class C> static __device__ __forceinline__ void take(const C
 /* Rows that a line of a block holds: blockDim.y of them at a time. */
 template <bool logarithm, int SIZE, class T>
 static __global__ void softmax_rows(const T *x, T *y, size_t count, size_t length, bool aligned) {
+    after_previous();
     typedef typename computed<T>::type C;
     __shared__ C lines[BLOCK_MAX_WARPS];
     C *const shared = lines + threadIdx.y * (blockDim.x / 32);
@@ -86,6 +87,7 @@ template <class T, int SIZE> struct copied_row {
 template <bool logarithm, int SIZE, class T>
 static __global__ void __launch_bounds__(LONG_ROW_THREADS, sizeof(T) <= 4 ? 2 : 1)
     softmax_long_rows(const T *x, T *y, size_t count, size_t length, bool aligned, bool copied) {
+    after_previous();
     typedef typename computed<T>::type C;
     __shared__ C shared[LONG_ROW_THREADS / 32];
     for (size_t i = blockIdx.x; i < count; i += gridDim.x) {
@@ -107,6 +109,7 @@ static __global__ void __launch_bounds__(LONG_ROW_THREADS, sizeof(T) <= 4 ? 2 : 
 
 template <bool logarithm, class T>
 static __global__ void softmax_lanes(const T *x, T *y, size_t count, size_t length, size_t inner) {
+    after_previous();
     typedef typename computed<T>::type C;
     for (size_t lane = grid_first(); lane < count; lane += grid_stride()) {
         const size_t first = lane / inner * length * inner + lane % inner;
@@ -141,12 +144,12 @@ static cudaError_t run_rows(gpu_stream stream, const T *x, T *y, size_t count, s
         const cudaError_t code = max_row_bytes<T>(&room);
         const bool copied = length > (size_t)held_row<T, SIZE>::HELD * LONG_ROW_THREADS && length <= room / sizeof(T);
         if (code != cudaSuccess) return code;
-        return launch(softmax_long_rows<logarithm, SIZE, T>, grid_extent(count), LONG_ROW_THREADS,
-                      copied ? length * sizeof(T) : 0, stream, x, y, count, length, aligned, copied);
+        return launch_overlapping(softmax_long_rows<logarithm, SIZE, T>, grid_extent(count), LONG_ROW_THREADS,
+                                  copied ? length * sizeof(T) : 0, stream, x, y, count, length, aligned, copied);
     }
     const unsigned lines = lines_of(count, threads, MIN_BLOCKS);
-    return launch(softmax_rows<logarithm, SIZE, T>, grid_extent((count + lines - 1) / lines), dim3(threads, lines), 0,
-                  stream, x, y, count, length, aligned);
+    return launch_overlapping(softmax_rows<logarithm, SIZE, T>, grid_extent((count + lines - 1) / lines),
+                              dim3(threads, lines), 0, stream, x, y, count, length, aligned);
 }
 
 template <bool logarithm, class T>
@@ -154,8 +157,8 @@ static cudaError_t run(gpu_stream stream, const void *x, void *y, size_t outer, 
     enum { PACK = pack_size<T>::VALUE };
     if (inner == 1 && length % PACK == 0) return run_rows<logarithm, PACK>(stream, (const T *)x, (T *)y, outer, length);
     if (inner == 1) return run_rows<logarithm, 1>(stream, (const T *)x, (T *)y, outer, length);
-    return launch(softmax_lanes<logarithm, T>, grid_blocks(outer * inner), GRID_THREADS, 0, stream, (const T *)x,
-                  (T *)y, outer * inner, length, inner);
+    return launch_overlapping(softmax_lanes<logarithm, T>, grid_blocks(outer * inner), GRID_THREADS, 0, stream,
+                              (const T *)x, (T *)y, outer * inner, length, inner);
 }
 
 template <bool logarithm, int SIZE, class T> static cudaError_t load_rows() {

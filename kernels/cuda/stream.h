@@ -4,6 +4,7 @@
 #ifndef TORT_KERNELS_CUDA_STREAM_H
 #define TORT_KERNELS_CUDA_STREAM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What a launcher returns, and that its name is one of C. */
@@ -17,6 +18,7 @@
 typedef struct gpu_stream {
     cudaStream_t handle;
     uint64_t *launches; /* incremented by each launch; may be NULL */
+    bool overlaps;      /* launch_overlapping may begin before the kernel before has ended */
 } gpu_stream;
 
 static inline void gpu_count_launch(gpu_stream stream) {

@@ -103,6 +103,7 @@ static __device__ __forceinline__ void unary_range(F function, const T *x, T *y,
 
 template <class F, class T>
 static __global__ void unary(F function, const T *x, T *y, size_t packed, size_t count, float alpha, float beta) {
+    after_previous();
     unary_range<unary_size<F, T>::VALUE>(function, x, y, 0, packed, alpha, beta);
     unary_range<1>(function, x, y, packed, count, alpha, beta);
 }
@@ -128,8 +129,8 @@ template <class F, class T>
 static cudaError_t run(gpu_stream stream, F function, const void *x, void *y, size_t count, float alpha, float beta) {
     constexpr int size = unary_size<F, T>::VALUE;
     const size_t packed = packed_count<size>(count, (const T *)x, (T *)y);
-    return launch(unary<F, T>, pack_blocks<size>(count, packed), GRID_THREADS, 0, stream, function, (const T *)x,
-                  (T *)y, packed, count, alpha, beta);
+    return launch_overlapping(unary<F, T>, pack_blocks<size>(count, packed), GRID_THREADS, 0, stream, function,
+                              (const T *)x, (T *)y, packed, count, alpha, beta);
 }
 
 /* One row per function; each function and type has its own kernel. */

@@ -38,6 +38,7 @@ struct Worker {
     unsigned mask; /* of the collective */
     Collective collective;
     int predicate; /* of the barrier vote */
+    bool waited;   /* for the kernel before */
     AsyncCopies copies;
 };
 
@@ -163,6 +164,9 @@ void thread_exits(Worker *worker) {
     exited_lanes[thread / 32] |= 1u << thread % 32;
     if (worker->copies.pending())
         stop_kernel(cudaErrorLaunchFailure, "thread %d exits with cp.async copies that it never waited for", thread);
+    if (grid.kernel.overlaps && !worker->waited)
+        stop_kernel(cudaErrorLaunchFailure,
+                    "thread %d exits without after_previous(), although it may overlap the kernel before", thread);
     if (waiting_at_barrier)
         stop_kernel(cudaErrorLaunchFailure, "divergent barrier: thread %d exits while %s", thread,
                     Where(first_at_barrier).text);
@@ -172,6 +176,7 @@ void run_thread(Worker *worker, int thread) {
     worker->lane.thread = thread;
     worker->state = State::running;
     worker->copies.reset();
+    worker->waited = false;
     carrier[thread] = worker;
     const unsigned index = (unsigned)thread;
     worker->index = {index % blockDim.x, index / blockDim.x % blockDim.y, index / (blockDim.x * blockDim.y)};
@@ -337,6 +342,10 @@ void collect(Collective collective, const char *name, unsigned mask, const void 
     if (output_size) memcpy(output, self->lane.output, output_size);
 }
 
+void note_wait() {
+    current->waited = true;
+}
+
 void trap(Site site) {
     stop_kernel(cudaErrorLaunchFailure, "__trap() at %s:%d", site.file, site.line);
 }
@@ -354,9 +363,9 @@ void copy_async_wait(int groups_left) {
 /* ---- what the API and the checks call ---- */
 
 void register_kernel(const void *kernel, Trampoline trampoline, const size_t *argument_sizes, int argument_count,
-                     Site site) {
+                     Site site, bool overlaps) {
     std::lock_guard<std::mutex> guard(registry_lock);
-    registry()[kernel] = {trampoline, argument_sizes, argument_count, site};
+    registry()[kernel] = {trampoline, argument_sizes, argument_count, site, overlaps};
 }
 
 bool find_kernel(const void *function, Kernel *kernel) {

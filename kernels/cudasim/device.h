@@ -83,7 +83,8 @@ void note_fence();
 /* Restores the types of a launch's arguments, which are passed as void pointers, and calls the kernel. */
 typedef void (*Trampoline)(const void *kernel, void **arguments);
 void register_kernel(const void *kernel, Trampoline trampoline, const size_t *argument_sizes, int argument_count,
-                     Site site);
+                     Site site, bool overlaps);
+void note_wait(); /* the thread calls after_previous() */
 
 template <class... Parameters> struct Invoke {
     template <size_t... Index>
@@ -96,9 +97,10 @@ template <class... Parameters> struct Invoke {
     }
 };
 
-template <class... Parameters> void register_kernel(void (*kernel)(Parameters...), Site site) {
+template <class... Parameters> void register_kernel(void (*kernel)(Parameters...), Site site, bool overlaps = false) {
     static const size_t sizes[] = {sizeof(Parameters)..., 0};
-    register_kernel((const void *)kernel, &Invoke<Parameters...>::trampoline, sizes, (int)sizeof...(Parameters), site);
+    register_kernel((const void *)kernel, &Invoke<Parameters...>::trampoline, sizes, (int)sizeof...(Parameters), site,
+                    overlaps);
 }
 
 struct ShuffleInput {
@@ -151,6 +153,20 @@ static inline cudaError_t launch(void (*kernel)(Parameters...), dim3 grid, dim3 
     void *pointers[] = {(void *)&arguments..., nullptr};
     gpu_count_launch(stream.stream);
     return cudaLaunchKernel((const void *)kernel, grid, block, pointers, shared_bytes, stream.stream.handle);
+}
+
+/* The same for one whose threads must all call after_previous(). */
+template <class... Parameters>
+static inline cudaError_t launch_overlapping(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
+                                             cudasim::LaunchStream stream,
+                                             typename cudasim::Exactly<Parameters>::type... arguments) {
+    cudasim::register_kernel(kernel, stream.site, true);
+    void *pointers[] = {(void *)&arguments..., nullptr};
+    gpu_count_launch(stream.stream);
+    return cudaLaunchKernel((const void *)kernel, grid, block, pointers, shared_bytes, stream.stream.handle);
+}
+static inline void after_previous() {
+    cudasim::note_wait();
 }
 
 template <class... Parameters> static inline cudaError_t load_kernel(void (*kernel)(Parameters...), CUDASIM_SITE) {

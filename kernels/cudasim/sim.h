@@ -57,7 +57,8 @@ struct Kernel {
     Trampoline trampoline;
     const size_t *argument_sizes;
     int argument_count;
-    Site site; /* of its last launch */
+    Site site;     /* of its last launch */
+    bool overlaps; /* its threads must call after_previous() */
 };
 bool find_kernel(const void *function, Kernel *kernel); /* false: launch() was never called with it */
 

@@ -67,6 +67,7 @@ static const situation situations[] = {
     {"tf32 is not a switch", "cudasim:tf32=maybe,cpu", NULL, NULL, 0},
     {"libraries is not a switch", "cudasim:libraries=yes,cpu", NULL, NULL, 0},
     {"graph is not a switch", "cudasim:graph=yes,cpu", NULL, NULL, 0},
+    {"overlap is not a switch", "cudasim:overlap=yes,cpu", NULL, NULL, 0},
     {"unknown option", "cudasim:speed=fast,cpu", NULL, NULL, 0},
     {"no libraries", "cudasim,cpu", "no_libraries", NULL, 0},
     {"cuBLAS 12", "cudasim,cpu", "older_libraries", NULL, 0},
@@ -80,6 +81,8 @@ static const situation situations[] = {
     {"cuDNN that does not start", "cudasim,cpu", NULL, "cudnnCreate", cudaErrorUnknown},
     {"libraries=off", "cudasim:libraries=off,cpu", NULL, NULL, 0},
     {"TF32", "cudasim:tf32=on,cpu", NULL, NULL, 0},
+    {"launches that overlap, before sm_90", "cudasim:overlap=on,cpu", NULL, NULL, 0},
+    {"launches that overlap", "cudasim:overlap=on,cpu", "minor_version", NULL, 0},
     {"TF32 without libraries", "cudasim:tf32=on:libraries=off,cpu", NULL, NULL, 0},
 };
 

@@ -32,8 +32,8 @@ static std::vector<Half> product_by(int step, const std::vector<Half> &a, const 
     for (int i = 0; i < 3; i++) check(!cudaMalloc(&on_device[i], bytes[i]), "cudaMalloc");
     for (int i = 0; i < 2; i++)
         check(!cudaMemcpy(on_device[i], from[i], bytes[i], cudaMemcpyHostToDevice), "copy to the device");
-    check(!ladder_product(gpu_stream{nullptr, nullptr}, step, on_device[0], on_device[1], on_device[2], m, n, k),
-          "step %d: %s", step, tinyort_cudasim()->failure());
+    check(!ladder_product(gpu_stream{}, step, on_device[0], on_device[1], on_device[2], m, n, k), "step %d: %s", step,
+          tinyort_cudasim()->failure());
     check(!cudaMemcpy(y.data(), on_device[2], bytes[2], cudaMemcpyDeviceToHost), "step %d: %s", step,
           tinyort_cudasim()->failure());
     for (void *memory : on_device) check(!cudaFree(memory), "cudaFree");
@@ -74,8 +74,8 @@ static float test_sum(int step, int count, float first) {
     float *on_device = device_floats(x.size()), *y = device_floats(1), *room = device_floats(LADDER_SUM_BLOCKS),
           *counter = device_floats(1), found = 0;
     check(!cudaMemcpy(on_device, x.data(), x.size() * sizeof(float), cudaMemcpyHostToDevice), "copy to the device");
-    check(!ladder_sum(gpu_stream{nullptr, nullptr}, step, on_device, count, y, room, (uint32_t *)counter),
-          "sum, step %d: %s", step, tinyort_cudasim()->failure());
+    check(!ladder_sum(gpu_stream{}, step, on_device, count, y, room, (uint32_t *)counter), "sum, step %d: %s", step,
+          tinyort_cudasim()->failure());
     check(!cudaMemcpy(&found, y, sizeof found, cudaMemcpyDeviceToHost), "sum, step %d: %s", step,
           tinyort_cudasim()->failure());
     check(fabs(found - expected) <= 1e-4 * fabs(expected), "sum, step %d of %d: %g, not %g", step, count, found,
@@ -116,8 +116,8 @@ static void test_attention(int step, int queries, int keys) {
         check(!cudaMalloc(&on_device[i], bytes), "cudaMalloc");
         check(!cudaMemcpy(on_device[i], from[i]->data(), bytes, cudaMemcpyHostToDevice), "copy to the device");
     }
-    check(!ladder_attention(gpu_stream{nullptr, nullptr}, step, on_device[0], on_device[1], on_device[2], on_device[3],
-                            scores, queries, keys),
+    check(!ladder_attention(gpu_stream{}, step, on_device[0], on_device[1], on_device[2], on_device[3], scores, queries,
+                            keys),
           "attention, step %d: %s", step, tinyort_cudasim()->failure());
     check(!cudaMemcpy(y.data(), on_device[3], y.size() * sizeof(Half), cudaMemcpyDeviceToHost),
           "attention, step %d: %s", step, tinyort_cudasim()->failure());

@@ -153,6 +153,11 @@ static __global__ void cpasync_exit(const float *x, float *y) {
     y[OWN] = 1;
 }
 
+static __global__ void overlap_no_wait(float *y) {
+    if (OWN % 2) after_previous();
+    y[OWN] = 1;
+}
+
 static __global__ void ldsm_nosync(const __half *x, float *y) {
     __shared__ __align__(16) __half a[16][24];
     cp_async16(&a[OWN / 2][OWN % 2 * 8], x + OWN * 8);
@@ -166,8 +171,7 @@ static __global__ void ldsm_nosync(const __half *x, float *y) {
 /* ---- the table ---- */
 
 #define BUG(name) static cudaError_t act_##name(const PlantedBuffers *b)
-#define LAUNCH(kernel, blocks, threads, bytes, ...)                                                                    \
-    launch(kernel, blocks, threads, bytes, gpu_stream{nullptr, nullptr}, __VA_ARGS__)
+#define LAUNCH(kernel, blocks, threads, bytes, ...) launch(kernel, blocks, threads, bytes, gpu_stream{}, __VA_ARGS__)
 
 BUG(divergent) {
     return LAUNCH(divergent, 1, 64, 0, b->y);
@@ -247,6 +251,9 @@ BUG(shfl_no_fence) {
 BUG(cpasync_exit) {
     return LAUNCH(cpasync_exit, 1, 16, 0, b->x, b->y);
 }
+BUG(overlap_no_wait) {
+    return launch_overlapping(overlap_no_wait, 1, 16, 0, gpu_stream{}, b->y);
+}
 BUG(foreign_device) {
     return LAUNCH(copy_one, 1, 64, 0, b->y, b->foreign);
 }
@@ -265,5 +272,6 @@ const PlantedBug planted_bugs[] = {
             ROW(cpasync, 16) ROW(ldsm_nosync, 32) ROW(misalign, 0) ROW(deadlock, 0) ROW(grid0, 64) ROW(gridy, 64)
                 ROW(smem49k, 64) ROW(hostderef, 0) ROW(uaf, 0)
     /* beyond the first 21 */
-    ROW(two_collectives, 32) ROW(shfl_no_fence, 32) ROW(parts_no_fence, 5) ROW(cpasync_exit, 16) ROW(foreign_device, 64)
-        ROW(stack_overflow, 1) ROW(int_division, 1){nullptr, nullptr, 0}};
+    ROW(two_collectives, 32) ROW(shfl_no_fence, 32) ROW(parts_no_fence, 5) ROW(cpasync_exit, 16)
+        ROW(overlap_no_wait, 16) ROW(foreign_device, 64) ROW(stack_overflow, 1)
+            ROW(int_division, 1){nullptr, nullptr, 0}};

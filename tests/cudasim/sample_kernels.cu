@@ -242,63 +242,63 @@ static __global__ void async_copies(const float *x, float *y, int valid) {
 /* ---- launchers ---- */
 
 cudaError_t sample_add(cudaStream_t stream, const float *a, const float *b, float *c, int count) {
-    return launch(add, blocks_for(count, 256), 256, 0, gpu_stream{stream, nullptr}, a, b, c, count);
+    return launch(add, blocks_for(count, 256), 256, 0, gpu_stream{stream, nullptr, false}, a, b, c, count);
 }
 cudaError_t sample_softmax_f32(cudaStream_t stream, const float *x, float *y, int rows, int columns) {
-    return launch(softmax<float>, blocks_for(rows, 4), dim3(32, 4), 0, gpu_stream{stream, nullptr}, x, y, rows,
+    return launch(softmax<float>, blocks_for(rows, 4), dim3(32, 4), 0, gpu_stream{stream, nullptr, false}, x, y, rows,
                   columns);
 }
 cudaError_t sample_softmax_f16(cudaStream_t stream, const void *x, void *y, int rows, int columns) {
-    return launch(softmax<__half>, blocks_for(rows, 4), dim3(32, 4), 0, gpu_stream{stream, nullptr}, (const __half *)x,
-                  (__half *)y, rows, columns);
+    return launch(softmax<__half>, blocks_for(rows, 4), dim3(32, 4), 0, gpu_stream{stream, nullptr, false},
+                  (const __half *)x, (__half *)y, rows, columns);
 }
 cudaError_t sample_layernorm(cudaStream_t stream, const float *x, const float *scale, const float *bias, float *y,
                              int rows, int columns, float epsilon) {
-    return launch(layernorm, rows, 256, 0, gpu_stream{stream, nullptr}, x, scale, bias, y, columns, epsilon);
+    return launch(layernorm, rows, 256, 0, gpu_stream{stream, nullptr, false}, x, scale, bias, y, columns, epsilon);
 }
 cudaError_t sample_sgemm(cudaStream_t stream, const float *a, const float *b, float *c, int m, int n, int k) {
-    return launch(sgemm<16>, dim3(blocks_for(n, 16), blocks_for(m, 16)), dim3(16, 16), 0, gpu_stream{stream, nullptr},
-                  a, b, c, m, n, k);
+    return launch(sgemm<16>, dim3(blocks_for(n, 16), blocks_for(m, 16)), dim3(16, 16), 0,
+                  gpu_stream{stream, nullptr, false}, a, b, c, m, n, k);
 }
 cudaError_t sample_sum(cudaStream_t stream, const float *x, float *sum, int count) {
-    return launch(sum_all, blocks_for(count, 256), 256, 256 * sizeof(float), gpu_stream{stream, nullptr}, x, sum,
+    return launch(sum_all, blocks_for(count, 256), 256, 256 * sizeof(float), gpu_stream{stream, nullptr, false}, x, sum,
                   count);
 }
 cudaError_t sample_scale_bf16(cudaStream_t stream, const void *x, void *y, float factor, int count) {
-    return launch(scale_bf16, blocks_for(count, 256), 256, 0, gpu_stream{stream, nullptr}, (const __nv_bfloat16 *)x,
-                  (__nv_bfloat16 *)y, factor, count);
+    return launch(scale_bf16, blocks_for(count, 256), 256, 0, gpu_stream{stream, nullptr, false},
+                  (const __nv_bfloat16 *)x, (__nv_bfloat16 *)y, factor, count);
 }
 cudaError_t sample_copy_vectors(cudaStream_t stream, const void *x, void *y, int vectors) {
-    return launch(copy_vectors, blocks_for(vectors, 256), 256, 0, gpu_stream{stream, nullptr}, (const float4 *)x,
+    return launch(copy_vectors, blocks_for(vectors, 256), 256, 0, gpu_stream{stream, nullptr, false}, (const float4 *)x,
                   (float4 *)y, vectors);
 }
 cudaError_t sample_hgemm(cudaStream_t stream, const void *a, const void *b, float *c, int m, int n, int k) {
-    return launch(hgemm, dim3(n / 8, m / 16), 32, 0, gpu_stream{stream, nullptr}, (const __half *)a, (const __half *)b,
-                  c, n, k);
+    return launch(hgemm, dim3(n / 8, m / 16), 32, 0, gpu_stream{stream, nullptr, false}, (const __half *)a,
+                  (const __half *)b, c, n, k);
 }
 cudaError_t sample_reverse(cudaStream_t stream, const float *x, float *y, int count) {
     const size_t bytes = (size_t)count * sizeof(float);
     const cudaError_t error = allow_dynamic_shared(reverse, bytes);
-    return error ? error : launch(reverse, 1, 256, bytes, gpu_stream{stream, nullptr}, x, y, count);
+    return error ? error : launch(reverse, 1, 256, bytes, gpu_stream{stream, nullptr, false}, x, y, count);
 }
 cudaError_t sample_warp_votes(cudaStream_t stream, unsigned *results) {
-    return launch(warp_votes, 1, 32, 0, gpu_stream{stream, nullptr}, results);
+    return launch(warp_votes, 1, 32, 0, gpu_stream{stream, nullptr, false}, results);
 }
 cudaError_t sample_shuffles(cudaStream_t stream, int *results) {
-    return launch(shuffles, 1, 32, 0, gpu_stream{stream, nullptr}, results);
+    return launch(shuffles, 1, 32, 0, gpu_stream{stream, nullptr, false}, results);
 }
 cudaError_t sample_matrix_loads(cudaStream_t stream, const void *matrices, unsigned *x4, unsigned *x2_trans) {
-    return launch(matrix_loads, 1, 32, 0, gpu_stream{stream, nullptr}, (const uint16_t *)matrices, x4, x2_trans);
+    return launch(matrix_loads, 1, 32, 0, gpu_stream{stream, nullptr, false}, (const uint16_t *)matrices, x4, x2_trans);
 }
 cudaError_t sample_mma(cudaStream_t stream, int kind, const void *a, const void *b, float *d) {
     if (kind == 2)
-        return launch(mma_tf32, 1, 32, 0, gpu_stream{stream, nullptr}, (const float *)a, (const float *)b, d);
-    return launch(mma_16_bit, 1, 32, 0, gpu_stream{stream, nullptr}, kind == 1, (const uint16_t *)a,
+        return launch(mma_tf32, 1, 32, 0, gpu_stream{stream, nullptr, false}, (const float *)a, (const float *)b, d);
+    return launch(mma_16_bit, 1, 32, 0, gpu_stream{stream, nullptr, false}, kind == 1, (const uint16_t *)a,
                   (const uint16_t *)b, d);
 }
 cudaError_t sample_atomics(cudaStream_t stream, int *counters) {
-    return launch(atomics, 3, 64, 0, gpu_stream{stream, nullptr}, counters);
+    return launch(atomics, 3, 64, 0, gpu_stream{stream, nullptr, false}, counters);
 }
 cudaError_t sample_async_copies(cudaStream_t stream, const float *x, float *y, int valid) {
-    return launch(async_copies, 1, 32, 0, gpu_stream{stream, nullptr}, x, y, valid);
+    return launch(async_copies, 1, 32, 0, gpu_stream{stream, nullptr, false}, x, y, valid);
 }

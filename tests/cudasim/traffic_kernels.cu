@@ -127,7 +127,7 @@ static __global__ void copy_asynchronously(const float *x, float *y) {
 /* ---- the table ---- */
 
 #define KERNEL(name) static cudaError_t run_##name([[maybe_unused]] const float *x, float *y, unsigned threads)
-#define LAUNCH(kernel, ...) launch(kernel, threads / 256, 256, 0, gpu_stream{nullptr, nullptr}, __VA_ARGS__)
+#define LAUNCH(kernel, ...) launch(kernel, threads / 256, 256, 0, gpu_stream{}, __VA_ARGS__)
 
 KERNEL(copy) {
     return LAUNCH(copy, x, y);

@@ -29,11 +29,10 @@ static __global__ void wait_with_a_wrong_mask(float *y) {
 }
 
 static cudaError_t plant(const char *tool, float *y) {
-    if (!strcmp(tool, "memcheck")) return launch(write_behind_the_end, 1, THREADS, 0, gpu_stream{nullptr, nullptr}, y);
-    if (!strcmp(tool, "racecheck")) return launch(read_without_barrier, 1, THREADS, 0, gpu_stream{nullptr, nullptr}, y);
-    if (!strcmp(tool, "initcheck"))
-        return launch(add_to_what_nobody_wrote, 1, THREADS, 0, gpu_stream{nullptr, nullptr}, y);
-    return launch(wait_with_a_wrong_mask, 1, THREADS, 0, gpu_stream{nullptr, nullptr}, y);
+    if (!strcmp(tool, "memcheck")) return launch(write_behind_the_end, 1, THREADS, 0, gpu_stream{}, y);
+    if (!strcmp(tool, "racecheck")) return launch(read_without_barrier, 1, THREADS, 0, gpu_stream{}, y);
+    if (!strcmp(tool, "initcheck")) return launch(add_to_what_nobody_wrote, 1, THREADS, 0, gpu_stream{}, y);
+    return launch(wait_with_a_wrong_mask, 1, THREADS, 0, gpu_stream{}, y);
 }
 
 int main(int argc, char **argv) {
