@@ -80,7 +80,7 @@ static __device__ __forceinline__ C block_join(C value, C *shared, const Join &j
 static __device__ __forceinline__ bool last_to_arrive(uint32_t *counter, unsigned blocks, unsigned *shared) {
     __threadfence();
     __syncthreads();
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0 && threadIdx.y == 0) {
         *shared = atomicAdd(counter, 1u) == blocks - 1;
         if (*shared) atomicExch(counter, 0u);
     }

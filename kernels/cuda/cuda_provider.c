@@ -25,7 +25,7 @@ static const tort_option_help known_options[] = {
     {"tf32", "on", "float32 products in TensorFloat-32: faster, 3 digits (default off)"},
     {"libraries", "off", "no cuBLAS and cuDNN (default on); /FOLDER: where they are"},
     {"graph", "off", "no recording as CUDA graphs (default on)"},
-    {"overlap", "on", "launches overlap, from sm_90 and driver 545 on; not yet measured (default off)"},
+    {"overlap", "on", "launches overlap, from sm_90 on; not yet timed (default off)"},
     {0},
 };
 

@@ -10,6 +10,31 @@ static tort_verdict claim_extreme(const tort_target *target, const tort_node_vie
     return node->inputs[0].type == TORT_BOOL ? tort_yes() : tort_cuda_claim_number(target, node);
 }
 
+/* ---- columns in parts -------------------------------------------------------------------------------------------- */
+
+/* Parts of columns that alone would leave multiprocessors idle: four blocks for each, of at least 128 rows. Only 16-bit
+ * and 32-bit floats are read in packs. Example: 4,096 halves by 8,192 rows: 64 blocks of columns in 9 parts. */
+static int64_t parts_of(gpu_board board, tort_type type, const tort_reduce_params *params) {
+    enum { BLOCKS_EACH = 4, MIN_ROWS = 4 * GPU_REDUCE_SLICES, MAX_PARTS = 32 };
+    const int64_t bytes = tort_type_bits(type) / 8;
+    if (!tort_type_is_float(type) || bytes > 4 || !params->kept_count) return 1;
+    const int64_t blocks = gpu_reduce_blocks(params->kept_count, bytes);
+    const int64_t wanted = gpu_pieces(BLOCKS_EACH * (int64_t)board.multiprocessors, blocks);
+    const int64_t rows = params->reduced_count / MIN_ROWS, parts = wanted < MAX_PARTS ? wanted : MAX_PARTS;
+    if (blocks > GPU_ARRIVALS || rows < 2) return 1;
+    return parts < rows ? parts : rows;
+}
+
+static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
+    const tort_reduce_params *params = node->params;
+    const tort_type type = node->inputs[0].type;
+    const bool columns = params->rank > 0 && !params->reduced[params->rank - 1];
+    const int64_t parts = columns ? parts_of(tort_cuda_board_of(target), type, params) : 1;
+    (void)error;
+    *scratch = gpu_reduce_scratch(params->kept_count, tort_type_bits(type) / 8, parts);
+    return TORT_OK;
+}
+
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
 #ifdef CUDA_DEVICE
@@ -37,7 +62,10 @@ static tort_status prepare(tort_prepare *p) {
 static tort_status run(const tort_call *call) {
     const gpu_reduction kind = (gpu_reduction)call->kernel->variant;
     const tort_tensor *x = &call->inputs[0];
-    const gpu_reduce reduce = reduce_of(call->params);
+    const cuda_stream *stream = call->stream;
+    gpu_reduce reduce = reduce_of(call->params);
+    reduce.parts = reduce.columns ? parts_of(stream->device->board, x->type, call->params) : 1;
+    reduce.joint = (gpu_parts){call->scratch, stream->arrivals};
     return cuda_launched(call, gpu_run_reduce(cuda_stream_of(call), kind, gpu_number_of(x->type), &reduce, x->data,
                                               call->outputs[0].data));
 }
@@ -48,7 +76,7 @@ static tort_status run(const tort_call *call) {
 /* host_inputs: only resolve reads the input axes, in host memory. */
 #define ROW(op_, claim_, variant_)                                                                                     \
     {                                                                                                                  \
-        .domain = "", .op = op_, .name = "reduce", .host_inputs = 1u << 1, .claim = claim_,                            \
+        .domain = "", .op = op_, .name = "reduce", .host_inputs = 1u << 1, .claim = claim_, .size = size,              \
         .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(run), .variant = variant_                                      \
     }
 

@@ -3,7 +3,8 @@
  * added in double, integers in 64 bits that wrap, or in double for roots and logarithms.
  *
  * Two forms. Rows: one block per output, whose threads read neighbouring elements and join by shuffles. Columns, if
- * the last dimension is kept: a block computes 32 neighbouring outputs, each summed by 8 rows of threads. Both read
+ * the last dimension is kept: a block computes 32 neighbouring outputs, each summed by 8 rows of threads; where there
+ * are few columns, blocks share their elements, and the last to arrive joins the shares in their order. Both read
  * packs of 16 bytes where neighbours are contiguous and rows are multiples of packs, whether aligned or not, so that
  * sums have the same bits at any address. Read first: reduce.c. */
 #include "kernels/cuda/gpu.h"
@@ -20,8 +21,8 @@
 #define COLUMNS 32
 #define SLICES 8
 #define AHEAD 8
-#define PACK_COLUMNS 8 /* columns of packs, 128 bytes, and slices of a block that reads packs */
-#define PACK_SLICES 32
+#define PACK_COLUMNS (GPU_REDUCE_BYTES / 16) /* columns of packs, and slices of a block that reads packs */
+#define PACK_SLICES GPU_REDUCE_SLICES
 
 /* ---- what is done with an element ---- */
 
@@ -274,32 +275,44 @@ static __global__ void reduce_columns(K kind, gpu_reduction result, const gpu_lo
     }
 }
 
-/* The same by packs: of columns that are contiguous, over one reduced dimension. */
+/* The same by packs: of columns that are contiguous, over one reduced dimension; parts of it along y. */
 template <class E, class K, int SIZE>
 static __global__ void reduce_packed_columns(K kind, gpu_reduction result, const gpu_loop kept, const gpu_loop reduced,
-                                             const typename E::element *x, typename E::element *y, bool aligned) {
+                                             const typename E::element *x, typename E::element *y, gpu_parts joint,
+                                             bool aligned) {
     typedef typename E::limits::type A;
     enum { ACROSS = PACK_COLUMNS * SIZE };
     __shared__ A shared[PACK_SLICES][ACROSS];
+    __shared__ unsigned is_last;
     const unsigned thread = threadIdx.y * PACK_COLUMNS + threadIdx.x;
-    const size_t stride = (size_t)reduced.strides[0][0];
+    const size_t stride = (size_t)reduced.strides[0][0], part = (reduced.count + gridDim.y - 1) / gridDim.y;
+    const size_t from = blockIdx.y * part, to = min(reduced.count, from + part);
     for (size_t first = (size_t)blockIdx.x * ACROSS; first < kept.count; first += (size_t)gridDim.x * ACROSS) {
         const size_t i = first + threadIdx.x * SIZE;
         pack_totals<E, K, SIZE> totals(kind);
         int64_t at[1] = {0};
         if (i < kept.count) {
             loop_offsets(kept, i, at);
-            totals.take_packs(x + at[0], threadIdx.y * stride, reduced.count * stride, PACK_SLICES * stride, aligned,
+            totals.take_packs(x + at[0], (from + threadIdx.y) * stride, to * stride, PACK_SLICES * stride, aligned,
                               (A)0);
         }
         __syncthreads(); /* reads of the previous columns are over */
 #pragma unroll
         for (int j = 0; j < SIZE; j++) shared[threadIdx.y][threadIdx.x * SIZE + j] = totals.total[j];
         __syncthreads();
-        if (thread >= ACROSS || first + thread >= kept.count) continue;
-        A total = shared[0][thread];
-        for (int k = 1; k < PACK_SLICES; k++) total = join<K>{kind}.of(total, shared[k][thread]);
-        store(y + first + thread, finish(kind, result, total, (A)0, reduced.count));
+        A total = identity<typename E::limits>(kind);
+        for (int k = 0; thread < ACROSS && k < PACK_SLICES; k++) total = join<K>{kind}.of(total, shared[k][thread]);
+        if (gridDim.y > 1) {
+            const size_t columns = first / ACROSS;
+            A *shares = (A *)joint.sums + columns * gridDim.y * ACROSS + thread;
+            if (thread < ACROSS) shares[blockIdx.y * ACROSS] = total;
+            if (!last_to_arrive(joint.arrivals + columns, gridDim.y, &is_last)) continue;
+            total = identity<typename E::limits>(kind);
+            for (unsigned k = 0; thread < ACROSS && k < gridDim.y; k++)
+                total = join<K>{kind}.of(total, shares[k * ACROSS]);
+        }
+        if (thread < ACROSS && first + thread < kept.count)
+            store(y + first + thread, finish(kind, result, total, (A)0, reduced.count));
     }
 }
 
@@ -328,9 +341,11 @@ static cudaError_t run(gpu_stream stream, K kind, gpu_reduction result, const gp
     const bool aligned = pack_aligned<SIZE>((const T *)x);
     if constexpr (has_packed_columns<E, K>) {
         const size_t blocks = (kept.count + PACK_COLUMNS * SIZE - 1) / (PACK_COLUMNS * SIZE);
-        if (reduce->columns && reduced.rank == 1 && blocks >= MIN_BLOCKS && comes_in_packs<SIZE>(&kept, &reduced))
-            return launch(reduce_packed_columns<E, K, SIZE>, grid_extent(blocks), dim3(PACK_COLUMNS, PACK_SLICES), 0,
-                          stream, kind, result, kept, reduced, (const T *)x, (T *)y, aligned);
+        const bool many = blocks >= MIN_BLOCKS || reduce->parts > 1;
+        if (reduce->columns && reduced.rank == 1 && many && comes_in_packs<SIZE>(&kept, &reduced))
+            return launch(reduce_packed_columns<E, K, SIZE>, dim3(grid_extent(blocks), (unsigned)reduce->parts),
+                          dim3(PACK_COLUMNS, PACK_SLICES), 0, stream, kind, result, kept, reduced, (const T *)x, (T *)y,
+                          reduce->joint, aligned);
     }
     const unsigned grid = grid_extent(reduce->columns ? (kept.count + COLUMNS - 1) / COLUMNS : kept.count);
     if (reduce->columns)

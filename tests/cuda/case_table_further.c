@@ -32,6 +32,13 @@ const char *const further_kernel_cases[] = {
     "FusedConv 1; activation=gelu strides=8; T[2,1,64]~-1,1 T[8,1,16]~-1,1 T[8] T[2,8,7]",
     "com.microsoft.FusedConv 1; activation=Relu strides=16,16; T[2,3,32,16]~-1,1 T[8*d,3,16,16]~-1,1 T[8*d]",
     "Conv 22; strides=2,16,8 dilations=2,1,1; T[1,3,5,32,16]~-1,1 T[24,3,2,16,8]~-1,1 T[24]",
+    /* ---- reduce.c: columns whose elements blocks share ---- */
+    "ReduceSum 13; keepdims=0; T[700,8*a+120] i64[1]=0",
+    "ReduceMean 18; ; T[3,515,72] i64[1]=1",
+    "ReduceMax 18; keepdims=0; T[a+256,16]=nan,1,2,inf,-inf,3,4,5,6: i64[1]=0",
+    "ReduceL2 18; keepdims=0; T[1000,64] i64[1]=0",
+    "ReduceProd 18; keepdims=0; T[260,8]~0.98,1.02 i64[1]=0",
+    "ReduceSum 13; keepdims=0; bf16[640,128] i64[1]=0",
     /* ---- move.cu: pairs of 16-bit elements, in tiles with edges ---- */
     "Transpose 21; perm=1,0; T[2*a+64,2*b+64]",
     "Transpose 21; perm=0,2,1; T[3,2*a+8,70]",

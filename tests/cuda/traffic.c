@@ -72,6 +72,7 @@ static const traffic_case table[] = {
     {"ReduceSum 13; ; T[256,768] i64[1]=-1", {1.1, 1.1}, ALL},
     {"ReduceSum 13; ; T[4,128,384] i64[1]=1", {1.1, 1.1}, ALL},
     {"ReduceMax 20; ; T[512,2304] i64[1]=0", {1.05, 1.05}, ALL},
+    {"ReduceSum 13; keepdims=0; T[2048,512] i64[1]=0", {1.05, 1.05}, ALL}, /* shares of blocks, too */
     {"ReduceMean 18; ; T[4,64,28,28] i64[2]=2,3", {1.1, 1.1}, ALL},
     {"GlobalAveragePool 1; ; T[4,64,28,28]", {1.1, 1.1}, ALL},
     {"MaxPool 22; kernel_shape=2,2 strides=2,2; T[2,32,56,56]", {1.05, 1.05}, ALL},
