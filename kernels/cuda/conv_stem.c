@@ -68,13 +68,13 @@ static gpu_stem stem_of(const tort_conv_params *params) {
 
 /* True if windows are known, and small enough for the arithmetic of stem_of. */
 static bool is_small(const tort_conv_params *params) {
-    enum { MAX_CHANNELS = 64, MAX_STRIDE = 4, MAX_PAD = 64 };
+    enum { MAX_CHANNELS = 64, MAX_STRIDE = 4, MAX_PAD = 64, MAX_OUTPUT = 1 << 15 };
     const tort_sliding *window = &params->window;
     bool small = params->channels > 0 && params->channels <= MAX_CHANNELS;
     for (int32_t i = 0; i < window->axes; i++) {
         small = small && window->kernel[i] >= 1 && window->kernel[i] <= TAPS && window->dilations[i] == 1 &&
                 window->strides[i] <= MAX_STRIDE && window->begin[i] >= 0 && window->begin[i] <= MAX_PAD &&
-                (!tort_sliding_is_same(window) || window->input[i] > 0);
+                window->output[i] <= MAX_OUTPUT && (!tort_sliding_is_same(window) || window->input[i] > 0);
     }
     return small && window->strides[1] != 3 && behind(window) % 2 + window->kernel[1] <= TAPS;
 }
@@ -92,8 +92,10 @@ tort_verdict tort_cuda_stem_claim(const tort_target *target, const tort_node_vie
         const gpu_stem p = stem_of(params);
         if (p.quads <= GPU_STEM_QUADS && gpu_stem_shared(&p) <= GPU_STEM_SHARED) return tort_yes();
     }
-    return tort_no(TORT_NO_SHAPE, "", "windows of more than %d taps a row, or %d of all, or strides beside 1, 2 and 4",
-                   TAPS, GPU_STEM_QUADS * GPU_STEM_QUAD);
+    return tort_no(
+        TORT_NO_SHAPE, "",
+        "windows of more than %d taps a row or %d in all, strides beside 1, 2 and 4, or outputs beyond 2^15 a side",
+        TAPS, GPU_STEM_QUADS * GPU_STEM_QUAD);
 }
 
 /* Checks that places fit 32 bits. */
