@@ -117,8 +117,7 @@ tort_status tort_cuda_conv_run_by(const tort_call *call, gpu_conv_launcher *laun
 
 /* ---- the table of offsets ---------------------------------------------------------------------------------------- */
 
-/* Returns the offset of kernel position `position`, counted row by row, in channel `channel`. */
-static gpu_conv_offset offset_of(const tort_sliding *window, int64_t channel, int64_t position) {
+gpu_conv_offset tort_cuda_conv_offset(const tort_sliding *window, int64_t channel, int64_t position) {
     gpu_conv_offset offset = {0};
     int64_t elements = 0, plane = 1;
     for (int32_t i = window->axes - 1; i >= 0; i--) {
@@ -137,7 +136,8 @@ static void fill_table(const tort_node_view *node, void *entries) {
     const gpu_conv_product p = product_of(params);
     const int64_t positions = p.length / p.channels, count = gpu_conv_offset_count(p.length);
     gpu_conv_offset *table = entries;
-    for (int64_t i = 0; i < p.length; i++) table[i] = offset_of(&params->window, i / positions, i % positions);
+    for (int64_t i = 0; i < p.length; i++)
+        table[i] = tort_cuda_conv_offset(&params->window, i / positions, i % positions);
     for (int64_t i = p.length; i < count; i++) table[i] = (gpu_conv_offset){.at = {INT_MAX / 2}};
 }
 
@@ -148,14 +148,11 @@ static bool is_pointwise(const tort_sliding *window) {
     return true;
 }
 
-static tort_status fit_table(tort_fit *fit) {
-    const size_t count = (size_t)gpu_conv_offset_count(product_of(fit->node->params).length);
-    return cuda_table_fit(fit, count * sizeof(gpu_conv_offset), fill_table);
-}
-
 tort_status tort_cuda_conv_fit(tort_fit *fit) {
     const tort_conv_params *params = fit->node->params;
-    return is_pointwise(&params->window) ? TORT_OK : fit_table(fit);
+    if (is_pointwise(&params->window)) return TORT_OK;
+    const size_t count = (size_t)gpu_conv_offset_count(product_of(params).length);
+    return cuda_table_fit(fit, count * sizeof(gpu_conv_offset), fill_table);
 }
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */

@@ -28,6 +28,9 @@ typedef struct gpu_conv_offset {
     int32_t elements, at[GPU_CONV_AXES];
 } gpu_conv_offset;
 
+/* Offset of kernel position `position`, counted row by row, in channel `channel` of planes. */
+gpu_conv_offset tort_cuda_conv_offset(const struct tort_sliding *window, int64_t channel, int64_t position);
+
 typedef struct gpu_conv_product {
     int64_t batch, group, channels, filters; /* per group */
     int64_t length, pixels, in_pixels;       /* of a window; outputs and inputs per channel */

@@ -46,17 +46,23 @@ tort_verdict tort_cuda_conv_nhwc_claim_depthwise(const tort_target *target, cons
     return tort_no(TORT_NO_SHAPE, "", "a group has more than one channel or filter");
 }
 
+tort_verdict tort_cuda_claim_planes(const tort_node_view *node, int32_t axes) {
+    const tort_conv_params *params = node->params;
+    tort_verdict verdict = tort_cuda_claim_nhwc(node, 0, params->filters);
+    if (verdict.code == TORT_YES) verdict = tort_cuda_claim_window(node, &params->window, axes);
+    if (verdict.code != TORT_YES || node->inputs[1].constant) return verdict;
+    return tort_no(TORT_NO_DYNAMIC, "", "W is not constant, so it cannot be packed");
+}
+
 /* Rows of windows are whole pieces, which lie inside: windows neither overlap by half a piece nor reach into padding.
  */
 tort_verdict tort_cuda_conv_patches_claim(const tort_target *target, const tort_node_view *node) {
     const tort_conv_params *params = node->params;
     const tort_sliding *window = &params->window;
     const int32_t last = window->axes - 1;
-    tort_verdict verdict = tort_cuda_claim_nhwc(node, 0, params->filters);
+    const tort_verdict verdict = tort_cuda_claim_planes(node, GPU_CONV_AXES);
     (void)target;
-    if (verdict.code == TORT_YES) verdict = tort_cuda_claim_window(node, window, GPU_CONV_AXES);
     if (verdict.code != TORT_YES) return verdict;
-    if (!node->inputs[1].constant) return tort_no(TORT_NO_DYNAMIC, "", "W is not constant, so it cannot be packed");
     bool pieces = last >= 0 && params->group == 1 && params->channels > 0 && window->dilations[last] == 1 &&
                   window->kernel[last] % GPU_NHWC_PIECE == 0 && window->strides[last] % GPU_NHWC_PIECE == 0 &&
                   window->input[last] % GPU_NHWC_PIECE == 0;
@@ -103,7 +109,7 @@ static gpu_nhwc_conv images_of(const tort_conv_params *params) {
     return p;
 }
 
-/* What the row multiplies: images with channels last, or patches of planes. */
+/* Product of a row: of images with channels last, or of patches of planes. */
 static gpu_nhwc_conv product_of(const tort_kernel *row, const tort_conv_params *params) {
     gpu_nhwc_conv p = images_of(params);
     if (row->variant != GPU_NHWC_PATCHES) return p;
@@ -117,10 +123,7 @@ static gpu_tiling tiling_of(const gpu_nhwc_conv *p, gpu_board board) {
     return tort_cuda_tiling_of(board, true, p->rows, p->filters, p->length, p->group);
 }
 
-/* Checks that offsets and rows fit 32 bits. */
-tort_status tort_cuda_conv_nhwc_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
-                                     tort_error *error) {
-    const tort_conv_params *params = node->params;
+tort_status tort_cuda_conv_nhwc_check(const tort_conv_params *params, tort_error *error) {
     int64_t elements = params->channels, outputs = params->batch;
     bool fits = true;
     for (int32_t i = 0; i < params->window.axes; i++) {
@@ -129,7 +132,15 @@ tort_status tort_cuda_conv_nhwc_size(const tort_target *target, const tort_node_
                outputs < INT_MAX && params->window.begin[i] < INT_MAX / 4 && params->window.strides[i] < INT_MAX / 4 &&
                params->window.kernel[i] * params->window.dilations[i] < INT_MAX / 4;
     }
-    if (!fits) return tort_fail(error, TORT_E_UNSUPPORTED, "an image has more than 2^31 elements; pin the node to cpu");
+    if (fits) return TORT_OK;
+    return tort_fail(error, TORT_E_UNSUPPORTED, "an image has more than 2^31 elements; pin the node to cpu");
+}
+
+tort_status tort_cuda_conv_nhwc_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                     tort_error *error) {
+    const tort_conv_params *params = node->params;
+    const tort_status status = tort_cuda_conv_nhwc_check(params, error);
+    if (status) return status;
     const gpu_nhwc_conv p = product_of(node->kernel, params);
     *scratch = tiling_of(&p, tort_cuda_board_of(target)).scratch;
     return TORT_OK;
@@ -175,10 +186,10 @@ tort_status tort_cuda_conv_nhwc_prepare(tort_prepare *p) {
     cudaError_t code = gpu_load_matmul(GPU_HALF);
     if (code == cudaSuccess) code = gpu_load_nhwc_conv();
     const tort_status status = tort_cuda_nhwc_loaded(p, code);
-    const int64_t length = params->channels / params->group, positions = tort_sliding_positions(&params->window);
+    const int64_t channels = params->channels / params->group, positions = tort_sliding_positions(&params->window);
     if (status) return status;
-    return p->node->kernel->variant == GPU_NHWC_PATCHES ? pack(p, 1, 1, params->filters * length * positions)
-                                                        : pack(p, params->filters, length, positions);
+    return p->node->kernel->variant == GPU_NHWC_PATCHES ? pack(p, 1, 1, params->filters * channels * positions)
+                                                        : pack(p, params->filters, channels, positions);
 }
 
 tort_status tort_cuda_conv_nhwc_prepare_depthwise(tort_prepare *p) {
@@ -201,17 +212,6 @@ static gpu_nhwc_offset offset_of(const gpu_nhwc_conv *p, int64_t k) {
                              .bit = 1u << position};
 }
 
-/* Of a patch: elements of planes, counted from its first. */
-static gpu_nhwc_offset patch_offset_of(const tort_sliding *window, int64_t k) {
-    int64_t elements = 0, plane = 1;
-    for (int32_t i = window->axes - 1; i >= 0; i--) {
-        elements += k % window->kernel[i] * window->dilations[i] * plane;
-        k /= window->kernel[i];
-        plane *= window->input[i];
-    }
-    return (gpu_nhwc_offset){.elements = (int32_t)(elements + k * plane), .bit = 1};
-}
-
 /* True if X is a matrix of pixels by channels. */
 static bool is_pointwise(const gpu_nhwc_conv *p) {
     bool all = p->group == 1;
@@ -224,9 +224,13 @@ static void fill_table(const tort_node_view *node, void *entries) {
     const tort_conv_params *params = node->params;
     const gpu_nhwc_conv p = product_of(node->kernel, params);
     const bool patches = node->kernel->variant == GPU_NHWC_PATCHES;
+    const int64_t positions = tort_sliding_positions(&params->window);
     gpu_nhwc_offset *offsets = entries;
     for (int64_t k = 0; k + GPU_NHWC_PIECE <= p.length; k += GPU_NHWC_PIECE)
-        offsets[k / GPU_NHWC_PIECE] = patches ? patch_offset_of(&params->window, k) : offset_of(&p, k);
+        offsets[k / GPU_NHWC_PIECE] =
+            patches
+                ? (gpu_nhwc_offset){tort_cuda_conv_offset(&params->window, k / positions, k % positions).elements, 1}
+                : offset_of(&p, k);
 }
 
 tort_status tort_cuda_conv_nhwc_fit(tort_fit *fit) {

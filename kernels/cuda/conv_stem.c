@@ -5,8 +5,6 @@
  * Example: 64 filters of 7x7 for 3 channels, strides of 2 and padding of 3. Windows begin at odd columns, so that a row
  * has a padded tap in front and 7 others: 3 * 7 rows of 8 are 42 quads, padded to 44, or 11 operands of a tensor core.
  * A tile of 8 x 16 outputs sees 21 rows of 3 channels, of which 6 pieces are staged: 6 KiB. Read next: conv_stem.cu. */
-#include <limits.h>
-
 #include "kernels/cuda/nhwc.h"
 #include "ops/conv.h"
 
@@ -81,11 +79,9 @@ static bool is_small(const tort_conv_params *params) {
 
 tort_verdict tort_cuda_stem_claim(const tort_target *target, const tort_node_view *node) {
     const tort_conv_params *params = node->params;
-    tort_verdict verdict = tort_cuda_claim_nhwc(node, 0, params->filters);
-    if (verdict.code == TORT_YES) verdict = tort_cuda_claim_window(node, &params->window, 2);
+    tort_verdict verdict = tort_cuda_claim_planes(node, 2);
     if (verdict.code == TORT_YES) verdict = tort_cuda_claim_product(target, node);
     if (verdict.code != TORT_YES) return verdict;
-    if (!node->inputs[1].constant) return tort_no(TORT_NO_DYNAMIC, "", "W is not constant, so it cannot be packed");
     if (params->group != 1)
         return tort_no(TORT_NO_ATTR, "", "group=%lld, the kernel has one", (long long)params->group);
     if (params->window.axes == 2 && is_small(params)) {
@@ -98,20 +94,11 @@ tort_verdict tort_cuda_stem_claim(const tort_target *target, const tort_node_vie
         TAPS, GPU_STEM_QUADS * GPU_STEM_QUAD);
 }
 
-/* Checks that places fit 32 bits. */
 tort_status tort_cuda_stem_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                 tort_error *error) {
-    const tort_conv_params *params = node->params;
-    const tort_sliding *window = &params->window;
-    int64_t outputs = params->batch;
-    bool fits = params->batch < INT_MAX;
     (void)target;
-    for (int32_t i = 0; i < 2; i++)
-        fits = fits && window->input[i] < INT_MAX / 16 && window->output[i] < INT_MAX / 16 &&
-               !__builtin_mul_overflow(outputs, window->output[i] + GPU_STEM_COLUMNS, &outputs) && outputs < INT_MAX;
     *scratch = 0;
-    return fits ? TORT_OK
-                : tort_fail(error, TORT_E_UNSUPPORTED, "images have more than 2^31 outputs; pin the node to cpu");
+    return tort_cuda_conv_nhwc_check(node->params, error);
 }
 
 static size_t packed_filters(const gpu_stem *p) {

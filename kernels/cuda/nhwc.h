@@ -10,6 +10,8 @@
 #include "kernels/cuda/divisor.h"
 #include "kernels/cuda/pool.h"
 
+struct tort_conv_params;
+
 enum {
     GPU_NHWC = 1,            /* index among the provider's layouts */
     GPU_NHWC_PIECE = 8,      /* channels in a piece */
@@ -43,6 +45,10 @@ typedef struct gpu_nhwc_conv {
 /* Functions of the kernel table's rows conv_nhwc and conv_depthwise_nhwc; conv_nhwc.c. */
 tort_verdict tort_cuda_conv_nhwc_claim(const tort_target *target, const tort_node_view *node);
 tort_verdict tort_cuda_conv_nhwc_claim_depthwise(const tort_target *target, const tort_node_view *node);
+/* Claims of an X of planes: filters that fit the layout, up to so many axes, and a constant W. */
+tort_verdict tort_cuda_claim_planes(const tort_node_view *node, int32_t axes);
+/* Checks that offsets and rows fit 32 bits. */
+tort_status tort_cuda_conv_nhwc_check(const struct tort_conv_params *params, tort_error *error);
 tort_verdict tort_cuda_conv_patches_claim(const tort_target *target, const tort_node_view *node);
 bool tort_cuda_conv_nhwc_pays_alone(const tort_node_view *node);
 tort_status tort_cuda_conv_nhwc_size(const tort_target *target, const tort_node_view *node, size_t *scratch,

@@ -153,18 +153,17 @@ template <class T, int SIZE, bool SUMMED>
 using norm_held = held_row<T, SIZE, norm_row<T, SIZE, SUMMED>, 128 / sizeof(typename computed<T>::type),
                            typename held_as<T, SUMMED>::type>;
 
-/* Blocks of a multiprocessor. */
+/* Blocks that a multiprocessor holds: as many as the compiler has registers for without spilling. Two have at least 32
+ * KiB of loads in flight, which hides the latency of memory. */
 template <class T, bool SUMMED> constexpr int norm_resident() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
-    return sizeof(T) == 4 && !SUMMED ? 3 : 2; /* of halves, the compiler would spill some */
+    return sizeof(T) == 4 && !SUMMED ? 3 : 2; /* three of halves would spill */
 #else
     return sizeof(T) <= 4 && !SUMMED ? 3 : 2;
 #endif
 }
 
-/* Each line of the block's threads takes a row. `staged`: the lists are to be in the dynamic shared memory. Two blocks
- * a multiprocessor have 64 KiB of loads in flight, which is enough; three would spill. Three of packed halves have 48.
- */
+/* Each line of the block's threads takes a row. `staged`: the lists are to be in the dynamic shared memory. */
 template <class T, int SIZE, bool SUMMED>
 static __global__ void __launch_bounds__(32 * BLOCK_MAX_WARPS, norm_resident<T, SUMMED>())
     normalize_rows(const gpu_norm norm, affine_kind kind, bool staged, bool aligned) {

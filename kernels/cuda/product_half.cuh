@@ -10,8 +10,9 @@
  * The pieces of a row are permuted by XOR (a swizzle), so that the 8 pieces that ldmatrix reads at once lie in 8
  * different groups of banks. A warp computes WARP_M x WARP_N elements of the tile.
  * Example: half_128x128 has 4 warps of 64x64 sums, 4 stages of 32 k (64 KiB of shared memory), 2 blocks a
- * multiprocessor. Sums of a warp are square because that reads the least: 64x64 take 8 ldmatrix for 32 mma, 64x32
- * take 6 for 16, and shared memory (128 bytes a clock) would hold tensor cores of 1024 multiplications a clock up. */
+ * multiprocessor. Sums of a warp are square because these need the fewest reads: 64x64 take 8 ldmatrix for 32 mma,
+ * 64x32 take 6 for 16, and shared memory (128 bytes a clock) would hold tensor cores of 1024 multiplications a clock
+ * up. */
 #ifndef TORT_KERNELS_CUDA_PRODUCT_HALF_CUH
 #define TORT_KERNELS_CUDA_PRODUCT_HALF_CUH
 

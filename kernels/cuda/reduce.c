@@ -12,12 +12,17 @@ static tort_verdict claim_extreme(const tort_target *target, const tort_node_vie
 
 /* ---- columns in parts -------------------------------------------------------------------------------------------- */
 
+/* True if the last dimension is kept. */
+static bool is_columns(const tort_reduce_params *params) {
+    return params->rank > 0 && !params->reduced[params->rank - 1];
+}
+
 /* Parts of columns that alone would leave multiprocessors idle: four blocks for each, of at least 128 rows. Only 16-bit
  * and 32-bit floats are read in packs. Example: 4,096 halves by 8,192 rows: 64 blocks of columns in 9 parts. */
 static int64_t parts_of(gpu_board board, tort_type type, const tort_reduce_params *params) {
     enum { BLOCKS_EACH = 4, MIN_ROWS = 4 * GPU_REDUCE_SLICES, MAX_PARTS = 32 };
     const int64_t bytes = tort_type_bits(type) / 8;
-    if (!tort_type_is_float(type) || bytes > 4 || !params->kept_count) return 1;
+    if (!is_columns(params) || !tort_type_is_float(type) || bytes > 4 || !params->kept_count) return 1;
     const int64_t blocks = gpu_reduce_blocks(params->kept_count, bytes);
     const int64_t wanted = gpu_pieces(BLOCKS_EACH * (int64_t)board.multiprocessors, blocks);
     const int64_t rows = params->reduced_count / MIN_ROWS, parts = wanted < MAX_PARTS ? wanted : MAX_PARTS;
@@ -28,10 +33,9 @@ static int64_t parts_of(gpu_board board, tort_type type, const tort_reduce_param
 static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
     const tort_reduce_params *params = node->params;
     const tort_type type = node->inputs[0].type;
-    const bool columns = params->rank > 0 && !params->reduced[params->rank - 1];
-    const int64_t parts = columns ? parts_of(tort_cuda_board_of(target), type, params) : 1;
     (void)error;
-    *scratch = gpu_reduce_scratch(params->kept_count, tort_type_bits(type) / 8, parts);
+    *scratch = gpu_reduce_scratch(params->kept_count, tort_type_bits(type) / 8,
+                                  parts_of(tort_cuda_board_of(target), type, params));
     return TORT_OK;
 }
 
@@ -49,7 +53,7 @@ static gpu_reduce reduce_of(const tort_reduce_params *params) {
         add_dimension(params->reduced[d] ? &reduce.reduced : &reduce.kept, params->dims[d], params->strides[d]);
     gpu_loop_ready(&reduce.kept);
     gpu_loop_ready(&reduce.reduced);
-    reduce.columns = params->rank > 0 && !params->reduced[params->rank - 1];
+    reduce.columns = is_columns(params);
     return reduce;
 }
 
@@ -64,7 +68,7 @@ static tort_status run(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0];
     const cuda_stream *stream = call->stream;
     gpu_reduce reduce = reduce_of(call->params);
-    reduce.parts = reduce.columns ? parts_of(stream->device->board, x->type, call->params) : 1;
+    reduce.parts = parts_of(stream->device->board, x->type, call->params);
     reduce.joint = (gpu_parts){call->scratch, stream->arrivals};
     return cuda_launched(call, gpu_run_reduce(cuda_stream_of(call), kind, gpu_number_of(x->type), &reduce, x->data,
                                               call->outputs[0].data));

@@ -340,7 +340,7 @@ static cudaError_t run(gpu_stream stream, K kind, gpu_reduction result, const gp
     const gpu_loop &kept = reduce->kept, &reduced = reduce->reduced;
     const bool aligned = pack_aligned<SIZE>((const T *)x);
     if constexpr (has_packed_columns<E, K>) {
-        const size_t blocks = (kept.count + PACK_COLUMNS * SIZE - 1) / (PACK_COLUMNS * SIZE);
+        const size_t blocks = (size_t)gpu_reduce_blocks((int64_t)kept.count, sizeof(T));
         const bool many = blocks >= MIN_BLOCKS || reduce->parts > 1;
         if (reduce->columns && reduced.rank == 1 && many && comes_in_packs<SIZE>(&kept, &reduced))
             return launch(reduce_packed_columns<E, K, SIZE>, dim3(grid_extent(blocks), (unsigned)reduce->parts),

@@ -23,9 +23,8 @@ typedef enum gpu_reduction {
 /* Offsets of inputs: output i combines the elements kept(i) + reduced(j) for all j; operand 0 of both loops. */
 typedef struct gpu_reduce {
     gpu_loop kept, reduced;
-    bool columns; /* neighbouring outputs read neighbouring inputs */
-    int64_t
-        parts; /* blocks that share a column's elements, where columns come in packs; the last to arrive joins them */
+    bool columns;    /* neighbouring outputs read neighbouring inputs */
+    int64_t parts;   /* blocks that share the elements of columns in packs; the last to arrive joins them */
     gpu_parts joint; /* of several parts: gpu_reduce_scratch bytes, and a counter for each block of columns */
 } gpu_reduce;
 

@@ -52,7 +52,7 @@ struct held_row {
     enum { HELD = SIZE == 1 ? 8 : PACKED, PACKS = HELD / SIZE, AHEAD = SIZE == 1 ? 4 : 2 };
     Source source;
     size_t length;
-    unsigned held; /* what of it the block holds */
+    unsigned held; /* elements of it that the block holds */
     H at[HELD];
 
     __device__ __forceinline__ held_row(const Source &source_, size_t length_) : source(source_), length(length_) {
@@ -71,8 +71,8 @@ struct held_row {
         pack<H, SIZE> own;
 #pragma unroll
         for (int j = 0; j < SIZE; j++) own.at[j] = at[p * SIZE + j];
-        if (sizeof(H) == 2 && SIZE > 1) {
-            unsigned words[SIZE / 2 + 1];
+        if constexpr (sizeof(H) == 2 && SIZE > 1) {
+            unsigned words[SIZE / 2];
             memcpy(words, &own, sizeof own);
 #pragma unroll
             for (int j = 0; j < SIZE / 2; j++) words[j] = kept(words[j]);

@@ -139,6 +139,7 @@ namespace cudasim {
 struct LaunchStream {
     gpu_stream stream;
     Site site;
+    bool overlaps = false; /* launch_overlapping */
     LaunchStream(gpu_stream given, const char *file = __builtin_FILE(), int line = __builtin_LINE())
         : stream(given), site{file, line} {}
 };
@@ -149,21 +150,19 @@ template <class... Parameters>
 static inline cudaError_t launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
                                  cudasim::LaunchStream stream,
                                  typename cudasim::Exactly<Parameters>::type... arguments) {
-    cudasim::register_kernel(kernel, stream.site);
+    cudasim::register_kernel(kernel, stream.site, stream.overlaps);
     void *pointers[] = {(void *)&arguments..., nullptr};
     gpu_count_launch(stream.stream);
     return cudaLaunchKernel((const void *)kernel, grid, block, pointers, shared_bytes, stream.stream.handle);
 }
 
-/* The same for one whose threads must all call after_previous(). */
+/* The same for a kernel whose threads must all call after_previous(). */
 template <class... Parameters>
 static inline cudaError_t launch_overlapping(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
                                              cudasim::LaunchStream stream,
                                              typename cudasim::Exactly<Parameters>::type... arguments) {
-    cudasim::register_kernel(kernel, stream.site, true);
-    void *pointers[] = {(void *)&arguments..., nullptr};
-    gpu_count_launch(stream.stream);
-    return cudaLaunchKernel((const void *)kernel, grid, block, pointers, shared_bytes, stream.stream.handle);
+    stream.overlaps = true;
+    return launch(kernel, grid, block, shared_bytes, stream, arguments...);
 }
 static inline void after_previous() {
     cudasim::note_wait();
