@@ -1,5 +1,5 @@
 /* attend_half.cu - attention of 16-bit elements on tensor cores, with float accumulators (the scheme is in attend.h
- * and attend.cuh). Read first: product_half.cuh for pieces, ldmatrix and XOR; gpu.h for the fragments of mma.
+ * and attend.cuh). Read first: product_mma.cuh for pieces, ldmatrix and XOR; gpu.h for the fragments of mma.
  *
  * A block has 64 rows of queries in shared memory, 16 per warp (as in FlashAttention-2, Dao 2023, warps divide
  * queries, not keys, so they never exchange sums), and walks over the keys STEP at a time. cp.async brings the

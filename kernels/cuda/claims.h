@@ -5,7 +5,14 @@
 #include "kernels/cuda/cuda_provider.h"
 
 /* Element types of kernels that compute: half and bfloat16 are computed in float. */
-typedef enum gpu_type { GPU_FLOAT, GPU_HALF, GPU_BFLOAT16, GPU_DOUBLE, GPU_TYPE_COUNT } gpu_type;
+typedef enum gpu_type {
+    GPU_FLOAT,
+    GPU_HALF,
+    GPU_BFLOAT16,
+    GPU_DOUBLE,
+    GPU_TF32, /* floats that a product rounds to 10 bits: for matmul.h and nhwc.h alone */
+    GPU_TYPE_COUNT
+} gpu_type;
 
 static inline gpu_type gpu_type_of(tort_type type) {
     switch (type) {
@@ -14,6 +21,14 @@ static inline gpu_type gpu_type_of(tort_type type) {
     case TORT_DOUBLE: return GPU_DOUBLE;
     default: return GPU_FLOAT;
     }
+}
+
+/* The type of a product on a device, and what multiplies there. */
+static inline gpu_type gpu_product_type_of(gpu_board board, tort_type type) {
+    return type == TORT_FLOAT && board.tf32 ? GPU_TF32 : gpu_type_of(type);
+}
+static inline gpu_unit gpu_unit_of(gpu_type type) {
+    return type == GPU_TF32 ? GPU_MMA_TF32 : type == GPU_FLOAT ? GPU_FMA : GPU_MMA_HALF;
 }
 
 /* Returns the bytes of the type in which kernels compute: double for double, float for the others. */
@@ -80,6 +95,15 @@ static inline void cuda_count_copy(const tort_call *call) {
 static inline tort_status cuda_copied(const tort_call *call, void *to, const void *from, size_t bytes) {
     cuda_count_copy(call);
     return cuda_launched(call, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, cuda_stream_of(call).handle));
+}
+/* Returns the type of a node's product, while its kernels are loaded and in a run. */
+static inline gpu_type cuda_prepared_type(const tort_prepare *prepare) {
+    const cuda_device *device = prepare->device;
+    return gpu_product_type_of(device->board, prepare->node->inputs[0].type);
+}
+static inline gpu_type cuda_product_type(const tort_call *call) {
+    const cuda_stream *stream = call->stream;
+    return gpu_product_type_of(stream->device->board, call->inputs[0].type);
 }
 /* Turns the result of a loader into the status of prepare. */
 static inline tort_status cuda_loaded(const tort_prepare *prepare, cudaError_t code) {

@@ -67,8 +67,20 @@ static gpu_conv_product product_of(const tort_conv_params *params) {
     return p;
 }
 
-static gpu_tiling tiling_of(const gpu_conv_product *p, gpu_board board, tort_type type) {
-    return tort_cuda_tiling_of(board, type != TORT_FLOAT, p->filters, p->pixels, p->length, p->batch * p->group);
+/* True if the windows are the pixels, one by one. */
+static bool is_pointwise(const tort_sliding *window) {
+    for (int32_t i = 0; i < window->axes; i++)
+        if (window->kernel[i] != 1 || window->strides[i] != 1 || window->begin[i] || window->end[i]) return false;
+    return true;
+}
+
+/* Floats that cp.async copies one by one, into their windows, are multiplied exactly: tensor cores would wait. */
+static gpu_type type_of(const tort_conv_params *params, gpu_board board, tort_type type) {
+    return is_pointwise(&params->window) ? gpu_product_type_of(board, type) : gpu_type_of(type);
+}
+
+static gpu_tiling tiling_of(const gpu_conv_product *p, gpu_board board, gpu_type type) {
+    return tort_cuda_tiling_of(board, gpu_unit_of(type), p->filters, p->pixels, p->length, p->batch * p->group);
 }
 
 /* Checks that offsets fit 32 bits. */
@@ -88,7 +100,8 @@ static tort_status check_sizes(const tort_conv_params *params, tort_error *error
 tort_status tort_cuda_conv_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                 tort_error *error) {
     const gpu_conv_product p = product_of(node->params);
-    *scratch = tiling_of(&p, tort_cuda_board_of(target), node->inputs[0].type).scratch;
+    const gpu_board board = tort_cuda_board_of(target);
+    *scratch = tiling_of(&p, board, type_of(node->params, board, node->inputs[0].type)).scratch;
     return check_sizes(node->params, error);
 }
 
@@ -141,13 +154,6 @@ static void fill_table(const tort_node_view *node, void *entries) {
     for (int64_t i = p.length; i < count; i++) table[i] = (gpu_conv_offset){.at = {INT_MAX / 2}};
 }
 
-/* True if the windows are the pixels, one by one. */
-static bool is_pointwise(const tort_sliding *window) {
-    for (int32_t i = 0; i < window->axes; i++)
-        if (window->kernel[i] != 1 || window->strides[i] != 1 || window->begin[i] || window->end[i]) return false;
-    return true;
-}
-
 tort_status tort_cuda_conv_fit(tort_fit *fit) {
     const tort_conv_params *params = fit->node->params;
     if (is_pointwise(&params->window)) return TORT_OK;
@@ -157,15 +163,16 @@ tort_status tort_cuda_conv_fit(tort_fit *fit) {
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
-cudaError_t tort_cuda_conv_load(const tort_node_view *node) {
+cudaError_t tort_cuda_conv_load(gpu_board board, const tort_node_view *node) {
     const tort_conv_params *params = node->params;
-    const gpu_type type = gpu_type_of(node->inputs[0].type);
+    const gpu_type type = type_of(params, board, node->inputs[0].type);
     const cudaError_t code = gpu_load_matmul(type);
     return code != cudaSuccess || is_pointwise(&params->window) ? code : gpu_load_conv(type);
 }
 
 static tort_status prepare_conv(tort_prepare *p) {
-    return cuda_loaded(p, tort_cuda_conv_load(p->node));
+    const cuda_device *device = p->device;
+    return cuda_loaded(p, tort_cuda_conv_load(device->board, p->node));
 }
 
 /* Returns the product of weights and pixels, for each image and group. */
@@ -189,13 +196,12 @@ static gpu_matmul pixels_product(const gpu_conv_product *p) {
                         .epilogue = p->epilogue};
 }
 
-static tort_status run_pointwise(const tort_call *call, const gpu_conv_product *p, const gpu_tiling *tiling,
-                                 const gpu_parts *parts) {
+static tort_status run_pointwise(const tort_call *call, const gpu_conv_product *p, gpu_type type,
+                                 const gpu_tiling *tiling, const gpu_parts *parts) {
     const gpu_conv_operands o = tort_cuda_conv_operands(call);
     const gpu_matmul product = pixels_product(p);
     const gpu_matmul_operands operands = {.a = o.w, .b = o.x, .c = o.bias, .residual = o.residual, .y = o.y};
-    return cuda_launched(call, gpu_run_matmul(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &product,
-                                              &operands, tiling, parts));
+    return cuda_launched(call, gpu_run_matmul(cuda_stream_of(call), type, &product, &operands, tiling, parts));
 }
 
 tort_status tort_cuda_conv_prepare_empty(tort_prepare *p) {
@@ -205,8 +211,9 @@ tort_status tort_cuda_conv_prepare_empty(tort_prepare *p) {
 tort_status tort_cuda_conv_run_empty(const tort_call *call) {
     gpu_conv_product p = product_of(call->params);
     p.length = 0;
-    const gpu_tiling tiling = tiling_of(&p, (gpu_board){0}, call->inputs[0].type);
-    return run_pointwise(call, &p, &tiling, &(gpu_parts){0});
+    const gpu_type type = gpu_type_of(call->inputs[0].type);
+    const gpu_tiling tiling = tiling_of(&p, (gpu_board){0}, type);
+    return run_pointwise(call, &p, type, &tiling, &(gpu_parts){0});
 }
 
 tort_status tort_cuda_conv_run(const tort_call *call) {
@@ -215,12 +222,12 @@ tort_status tort_cuda_conv_run(const tort_call *call) {
     const cuda_table *table = call->fitted;
     const gpu_parts parts = {call->scratch, stream->arrivals};
     gpu_conv_product p = product_of(params);
-    const gpu_tiling tiling = tiling_of(&p, stream->device->board, call->inputs[0].type);
-    if (!table) return run_pointwise(call, &p, &tiling, &parts);
+    const gpu_type type = type_of(params, stream->device->board, call->inputs[0].type);
+    const gpu_tiling tiling = tiling_of(&p, stream->device->board, type);
+    if (!table) return run_pointwise(call, &p, type, &tiling, &parts);
     const gpu_conv_operands o = tort_cuda_conv_operands(call);
     p.offsets = table->entries;
-    return cuda_launched(
-        call, gpu_run_conv(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &p, &o, &tiling, &parts));
+    return cuda_launched(call, gpu_run_conv(cuda_stream_of(call), type, &p, &o, &tiling, &parts));
 }
 
 static tort_status prepare_depthwise(tort_prepare *p) {

@@ -4,15 +4,15 @@
 
 #include "kernels/cuda/conv.h"
 #include "kernels/cuda/product_float.cuh"
-#include "kernels/cuda/product_half.cuh"
+#include "kernels/cuda/product_mma.cuh"
 
 /* ---- source: windows of an image. A thread stays with one pixel, and copies PASSES elements of its window a step.
  * ---- */
 
 typedef pack<int32_t, 4> window_offset; /* a gpu_conv_offset, in one load */
 
-template <class T, int LINES, int STEP, int THREADS> struct windows {
-    enum { ALONG_K = 1, K_A_PASS = THREADS / LINES, PASSES = STEP / K_A_PASS };
+template <class T, class Tile, int LINES, int STEP> struct windows {
+    enum { ALONG_K = 1, K_A_PASS = Tile::THREADS / LINES, PASSES = STEP / K_A_PASS };
     const T *first;        /* element of the window; may be outside the image */
     const int32_t *next;   /* gpu_conv_offset of the thread's next element */
     int at[GPU_CONV_AXES]; /* where the window begins */
@@ -54,7 +54,7 @@ template <class T, int LINES, int STEP, int THREADS> struct windows {
         for (int i = 0; i < PASSES; i++, next += K_A_PASS * 4) {
             const window_offset offset = load_pack<4>(next);
             const unsigned step = k + i * K_A_PASS;
-            stage[place_along_k<STEP>(line, step / PIECE) + step % PIECE] =
+            stage[place_along_k<U, Tile>(line, step / PIECE) + step % PIECE] =
                 inside(offset) ? first[offset.at[0]] : (U)0.0f;
         }
     }
@@ -86,7 +86,7 @@ static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
         const block_place at = place_of_block<Tile>(tiling, index, p.length);
         const conv_matrices<float> of = matrices_of<float>(p, o, index, packs);
         const float_lines<Tile::M, Tile::THREADS> a(of.w, p.length, 1, at.first_row, p.filters, at.from, at.to);
-        const windows<float, Tile::N, FLOAT_STEP, Tile::THREADS> b(of.x, p, at.first_column, at.from);
+        const windows<float, Tile, Tile::N, FLOAT_STEP> b(of.x, p, at.first_column, at.from);
         product_floats<Tile>(a, b, of.y, at, parts);
         __syncthreads();
     }
@@ -99,8 +99,8 @@ static __global__ void __launch_bounds__(Tile::THREADS, 1)
         const block_place at = place_of_block<Tile>(tiling, index, p.length);
         const conv_matrices<T> of = matrices_of<T>(p, o, index, packs);
         const lines_anyhow<T, Tile, Tile::M> a(of.w, p.length, 1, at.first_row, p.filters, at.from, at.to);
-        const windows<T, Tile::N, Tile::STEP, Tile::THREADS> b(of.x, p, at.first_column, at.from);
-        product_halves<Tile, T>(a, b, of.y, at, parts);
+        const windows<T, Tile, Tile::N, step_of<T, Tile>::SIZE> b(of.x, p, at.first_column, at.from);
+        product_mma<Tile, T>(a, b, of.y, at, parts);
         __syncthreads();
     }
 }

@@ -41,7 +41,7 @@ typedef struct gpu_conv_product {
 } gpu_conv_product;
 
 static inline int64_t gpu_conv_offset_count(int64_t length) {
-    return (length + GPU_STEP_HALF - 1) / GPU_STEP_HALF * GPU_STEP_HALF;
+    return gpu_pieces(length, GPU_MAX_STEP) * GPU_MAX_STEP;
 }
 
 /* Functions of the row conv_implicit_gemm, which also serves where cuDNN cannot. */
@@ -57,7 +57,7 @@ GPU_LAUNCHER gpu_load_conv(gpu_type type);
 GPU_LAUNCHER gpu_run_conv_depthwise(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
 GPU_LAUNCHER gpu_load_conv_depthwise(gpu_type type);
 
-cudaError_t tort_cuda_conv_load(const tort_node_view *node);
+cudaError_t tort_cuda_conv_load(gpu_board board, const tort_node_view *node);
 tort_status tort_cuda_conv_fit(tort_fit *fit);
 tort_status tort_cuda_conv_run(const tort_call *call);
 tort_status tort_cuda_conv_cudnn_prepare(tort_prepare *p);

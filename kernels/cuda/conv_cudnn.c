@@ -373,7 +373,9 @@ static tort_status choose_one_call(fitting *f, const tort_conv_params *p, const 
 static tort_status take_own(tort_fit *fit, fitted_conv *conv) {
     size_t scratch;
     tort_status status = tort_cuda_conv_size(fit->target, fit->node, &scratch, fit->error);
-    if (!status) status = cuda_status(fit->error, tort_cuda_conv_load(fit->node), "loading a kernel");
+    if (!status)
+        status = cuda_status(fit->error, tort_cuda_conv_load(tort_cuda_board_of(fit->target), fit->node),
+                             "loading a kernel");
     if (!status) status = tort_cuda_conv_fit(fit);
     fit->needs = scratch;
     conv->own = true;

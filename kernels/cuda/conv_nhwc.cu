@@ -1,15 +1,15 @@
-/* conv_nhwc.cu - convolutions of images whose channels are last. Read first: conv_nhwc.c, product_half.cuh. */
+/* conv_nhwc.cu - convolutions of images whose channels are last. Read first: conv_nhwc.c, product_mma.cuh. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/nhwc.h"
-#include "kernels/cuda/product_half.cuh"
+#include "kernels/cuda/product_mma.cuh"
 
-/* ---- source: windows of pixels, in pieces of 8 channels. A thread copies one piece of each of PASSES windows, with
- * the same entry of the table ---- */
+/* ---- source: windows of pixels, in pieces of 16 bytes of channels. A thread copies one piece of each of PASSES
+ * windows, with the same entry of the table ---- */
 
 template <class T, class Tile, int LINES> struct pixel_windows {
-    enum { ALONG_K = 1, LINES_A_PASS = Tile::THREADS / (Tile::STEP / PIECE), PASSES = LINES / LINES_A_PASS };
+    enum { ALONG_K = 1, LINES_A_PASS = Tile::THREADS / Tile::PIECES, PASSES = LINES / LINES_A_PASS };
     const T *first[PASSES]; /* element of the window; may be outside the image */
     unsigned seen[PASSES];  /* bit i: position i of the window is inside */
     const int32_t *next;    /* gpu_nhwc_offset of the step after this one */
@@ -17,11 +17,11 @@ template <class T, class Tile, int LINES> struct pixel_windows {
     unsigned place;
 
     __device__ __forceinline__ pixel_windows(const gpu_nhwc_conv &p, const T *x, int64_t first_row, int64_t from) {
-        const unsigned line = threadIdx.x / (Tile::STEP / PIECE), piece = threadIdx.x % (Tile::STEP / PIECE);
+        const unsigned line = threadIdx.x / Tile::PIECES, piece = threadIdx.x % Tile::PIECES;
 #pragma unroll
         for (int i = 0; i < PASSES; i++) begin(p, x, min(first_row + line + i * LINES_A_PASS, p.rows - 1), i);
-        next = &p.offsets[from / PIECE + piece].elements;
-        place = kept(place_along_k<Tile::STEP>(line, piece));
+        next = &p.offsets[from / piece_of<T>::SIZE + piece].elements;
+        place = kept(place_along_k<T, Tile>(line, piece));
         offset = load_pack<2>(next);
     }
     __device__ __forceinline__ void begin(const gpu_nhwc_conv &p, const T *x, int64_t row, int pass) {
@@ -50,9 +50,9 @@ template <class T, class Tile, int LINES> struct pixel_windows {
     __device__ __forceinline__ void copy(T *stage) {
 #pragma unroll
         for (int i = 0; i < PASSES; i++)
-            cp_async16_or_zero(stage + place + i * LINES_A_PASS * Tile::STEP, first[i] + offset.at[0],
+            cp_async16_or_zero(stage + place + i * LINES_A_PASS * step_of<T, Tile>::SIZE, first[i] + offset.at[0],
                                seen[i] & (unsigned)offset.at[1]);
-        next += Tile::STEP / PIECE * 2;
+        next += Tile::PIECES * 2;
         offset = load_pack<2>(next);
     }
 };
@@ -83,7 +83,7 @@ static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
         const pixel_windows<T, Tile, Tile::M> a(p, (const T *)o.x + group * p.channels, at.first_row, at.from);
         const lines_along_k<T, Tile, Tile::N> b((const T *)o.w + filter * p.length, p.length, at.first_column,
                                                 p.filters, at.from, at.to);
-        product_halves<Tile, T>(a, b, y, at, parts);
+        product_mma<Tile, T>(a, b, y, at, parts);
         __syncthreads();
     }
 }
@@ -136,7 +136,7 @@ static __global__ void conv_depthwise_nhwc(gpu_nhwc_conv p, gpu_conv_operands o,
 /* ---- launchers ---- */
 
 static auto choose(gpu_tile tile) {
-    return for_half_tile(tile, [](auto of) { return kernel_of<decltype(of)>(conv_nhwc<half, decltype(of)>); });
+    return for_mma_tile(tile, [](auto of) { return kernel_of<decltype(of)>(conv_nhwc<half, decltype(of)>); });
 }
 
 cudaError_t gpu_run_nhwc_conv(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o,

@@ -1,5 +1,5 @@
 /* conv_stem.cu - the first convolution of a network for images, whose few channels are planes, and whose filters
- * become the last dimension (nhwc.h). Read first: conv_stem.c, product_half.cuh.
+ * become the last dimension (nhwc.h). Read first: conv_stem.c, product_mma.cuh.
  *
  * A block keeps the weights of 64 filters in shared memory and goes from tile to tile of 8 x 16 pixels. Of each it
  * copies the rows of the image below, in pieces of 16 bytes that cp.async brings while the tile before is multiplied.
@@ -10,7 +10,7 @@
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/nhwc.h"
-#include "kernels/cuda/product_half.cuh"
+#include "kernels/cuda/product_mma.cuh"
 
 enum { QUAD = GPU_STEM_QUAD, FRAGMENT = 16, WARPS = GPU_STEM_THREADS / 32, ROWS_A_WARP = GPU_STEM_ROWS / WARPS };
 

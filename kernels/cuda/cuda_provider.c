@@ -86,15 +86,11 @@ bool tort_cuda_options_parse(const tort_provider_config *config, cuda_options *o
 
 /* ---- what it computes in ----------------------------------------------------------------------------------------- */
 
-enum { FIRST_WITH_TF32 = 80 };
-
 void tort_cuda_describe_tf32(tort_target *target) {
     const size_t used = strlen(target->description);
     if (!target->facts[CUDA_TF32]) return;
     snprintf(target->description + used, sizeof target->description - used, ", tf32=on %s",
-             target->instructions < FIRST_WITH_TF32 ? "without effect before sm_80"
-             : !target->libraries                   ? "without effect: libraries=off"
-                                                    : "for cuBLAS and cuDNN");
+             target->instructions < FIRST_WITH_TF32 ? "without effect before sm_80" : "for products");
 }
 
 static void remark(const tort_target *target, const tort_kernel *kernel, tort_type type, char *text, size_t size) {

@@ -35,11 +35,14 @@
 #define CUDA_ONLY(function) NULL
 #endif
 
+enum { FIRST_WITH_TF32 = 80 }; /* compute capability */
+
 /* tort_target.facts of this provider; tort_target.instructions is the compute capability, 87 for sm_87. */
 enum { CUDA_MULTIPROCESSORS, CUDA_TF32, CUDA_TF32_CHOSEN /* the option was given */ };
 
 static inline gpu_board tort_cuda_board_of(const tort_target *target) {
-    return (gpu_board){(int32_t)target->instructions, target->facts[CUDA_MULTIPROCESSORS]};
+    return (gpu_board){(int32_t)target->instructions, target->facts[CUDA_MULTIPROCESSORS],
+                       target->facts[CUDA_TF32] && target->instructions >= FIRST_WITH_TF32};
 }
 
 enum { CUDA_FOLDER_BYTES = 256 }; /* of the option libraries=FOLDER */

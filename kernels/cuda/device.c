@@ -235,7 +235,8 @@ static bool read_properties(cuda_device *device, int driver, tort_target *target
              (unsigned long long)free_bytes, (unsigned long long)total_bytes);
         return false;
     }
-    device->board = (gpu_board){properties.major * 10 + properties.minor, properties.multiProcessorCount};
+    device->board = (gpu_board){properties.major * 10 + properties.minor, properties.multiProcessorCount,
+                                device->tf32 && properties.major * 10 >= FIRST_WITH_TF32};
     if (device->board.multiprocessors > GPU_MAX_MULTIPROCESSORS)
         device->board.multiprocessors = GPU_MAX_MULTIPROCESSORS;
     *target = (tort_target){.instructions = (uint32_t)device->board.capability,

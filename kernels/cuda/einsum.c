@@ -69,7 +69,7 @@ static bool as_batch(const tort_einsum_product *product, tort_type type, gpu_mat
 }
 
 static gpu_tiling tiling_of(gpu_board board, tort_type type, const gpu_matmul *p) {
-    return tort_cuda_tiling_of(board, type != TORT_FLOAT, p->m, p->n, p->k, p->batches);
+    return tort_cuda_tiling_of(board, gpu_unit_of(gpu_product_type_of(board, type)), p->m, p->n, p->k, p->batches);
 }
 
 static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
@@ -88,7 +88,7 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
 static tort_status prepare(tort_prepare *prepare) {
     const tort_type type = prepare->node->inputs[0].type;
     const tort_status status = cuda_loaded(prepare, gpu_load_einsum(gpu_type_of(type)));
-    return status || !has_tiles(type) ? status : cuda_loaded(prepare, gpu_load_matmul(gpu_type_of(type)));
+    return status || !has_tiles(type) ? status : cuda_loaded(prepare, gpu_load_matmul(cuda_prepared_type(prepare)));
 }
 
 static gpu_einsum_axis axis_of(const tort_einsum_axis *axis) {
@@ -118,8 +118,8 @@ static tort_status run(const tort_call *call) {
         const gpu_tiling tiling = tiling_of(stream->device->board, type, &p);
         const gpu_matmul_operands operands = {.a = a, .b = b, .y = call->outputs[0].data};
         const gpu_parts parts = {call->scratch, stream->arrivals};
-        return cuda_launched(call,
-                             gpu_run_matmul(cuda_stream_of(call), gpu_type_of(type), &p, &operands, &tiling, &parts));
+        return cuda_launched(
+            call, gpu_run_matmul(cuda_stream_of(call), cuda_product_type(call), &p, &operands, &tiling, &parts));
     }
     const gpu_einsum einsum = {.row = axis_of(&product.row),
                                .column = axis_of(&product.column),

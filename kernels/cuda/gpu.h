@@ -138,7 +138,7 @@ static __device__ __forceinline__ void mma_m16n8k16_bf16(float (&d)[4], const ui
 #endif
 }
 
-/* Likewise. Operands come from float_to_tf32. */
+/* Likewise. Operands are floats, of which the last 13 bits are dropped. */
 static __device__ __forceinline__ void mma_m16n8k8_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
                                                         const float (&c)[4]) {
 #ifdef TORT_SM80
@@ -151,17 +151,6 @@ static __device__ __forceinline__ void mma_m16n8k8_tf32(float (&d)[4], const uin
     (void)a, (void)b, (void)c, (void)d;
     __trap();
 #endif
-}
-
-static __device__ __forceinline__ uint32_t float_to_tf32(float value) {
-    uint32_t bits = 0;
-#ifdef TORT_SM80
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
-#else
-    (void)value;
-    __trap();
-#endif
-    return bits;
 }
 
 /* ---- ldmatrix: 8x8 matrices of 16-bit elements from shared memory; lane i names row i % 8 of matrix i / 8, 16 bytes

@@ -105,7 +105,8 @@ static gpu_matmul projection_of(const tort_heads_params *p) {
 }
 
 static gpu_tiling tiling_of(const gpu_matmul *product, gpu_board board, tort_type type) {
-    return tort_cuda_tiling_of(board, type != TORT_FLOAT, product->m, product->n, product->k, 1);
+    return tort_cuda_tiling_of(board, gpu_unit_of(gpu_product_type_of(board, type)), product->m, product->n, product->k,
+                               1);
 }
 
 static bool reserve_projected(gpu_board board, tort_type type, const tort_heads_params *p, heads_rooms *r) {
@@ -152,7 +153,7 @@ tort_status cuda_prepare_heads(tort_prepare *p) {
     const tort_heads_params *params = p->node->params;
     const tort_type type = p->node->inputs[0].type;
     cudaError_t code = gpu_load_heads(gpu_attend_type_of(type));
-    if (code == cudaSuccess && is_projected(params)) code = gpu_load_matmul(gpu_type_of(type));
+    if (code == cudaSuccess && is_projected(params)) code = gpu_load_matmul(cuda_prepared_type(p));
     return code == cudaSuccess ? cuda_prepare_attend(p, params->key_size, params->value_size) : cuda_loaded(p, code);
 }
 
@@ -262,8 +263,8 @@ static tort_status project(const tort_call *call, const heads_rooms *rooms) {
                                           .b = call->inputs[1].data,
                                           .c = cuda_input(call, 2),
                                           .y = (char *)call->scratch + rooms->projected_at};
-    return cuda_launched(call,
-                         gpu_run_matmul(cuda_stream_of(call), gpu_type_of(type), &product, &operands, &tiling, &parts));
+    return cuda_launched(
+        call, gpu_run_matmul(cuda_stream_of(call), cuda_product_type(call), &product, &operands, &tiling, &parts));
 }
 
 tort_status cuda_run_heads(const tort_call *call) {

@@ -99,22 +99,23 @@ static gpu_matmul of_gemm(const tort_gemm_params *params) {
 }
 
 static gpu_tiling tiling_of(const gpu_matmul *p, gpu_board board, gpu_type type) {
-    const bool half = type != GPU_FLOAT;
-    const int32_t columns = gpu_few_rows_columns(p, half ? 2 : 4);
-    if (columns) return tort_cuda_few_rows_tiling_of(board, half, columns, p->m, p->n, p->k, p->batches);
-    return tort_cuda_tiling_of(board, half, p->m, p->n, p->k, p->batches);
+    const gpu_unit unit = gpu_unit_of(type);
+    const int32_t columns = gpu_few_rows_columns(p, unit == GPU_MMA_HALF ? 2 : 4);
+    if (columns)
+        return tort_cuda_few_rows_tiling_of(board, unit == GPU_MMA_HALF, columns, p->m, p->n, p->k, p->batches);
+    return tort_cuda_tiling_of(board, unit, p->m, p->n, p->k, p->batches);
 }
 
 #ifdef CUDA_DEVICE
 /* ---- the own kernel ---------------------------------------------------------------------------------------------- */
 
 static tort_status prepare_product(tort_prepare *p) {
-    return cuda_loaded(p, gpu_load_matmul(gpu_type_of(p->node->inputs[0].type)));
+    return cuda_loaded(p, gpu_load_matmul(cuda_prepared_type(p)));
 }
 
 static tort_status run_product(const tort_call *call, const gpu_matmul *p, const void *c) {
     const cuda_stream *stream = call->stream;
-    const gpu_type type = gpu_type_of(call->inputs[0].type);
+    const gpu_type type = cuda_product_type(call);
     const gpu_tiling tiling = tiling_of(p, stream->device->board, type);
     const gpu_parts parts = {call->scratch, stream->arrivals};
     const gpu_matmul_operands operands = {.a = call->inputs[0].data,
@@ -133,7 +134,7 @@ static tort_status run_matmul(const tort_call *call) {
 static tort_status run_joined(const tort_call *call) {
     const tort_joined_matmul_params *params = call->params;
     const cuda_stream *stream = call->stream;
-    const gpu_type type = gpu_type_of(call->inputs[0].type);
+    const gpu_type type = cuda_product_type(call);
     const gpu_matmul p = of_joined(params);
     const gpu_tiling tiling = tiling_of(&p, stream->device->board, type);
     const gpu_parts parts = {call->scratch, stream->arrivals};
@@ -268,7 +269,7 @@ static bool leaves_some_idle(gpu_matmul p, gpu_board board, gpu_type type) {
 /* True if several products of one X should be one launch of the own kernel; if each is large enough for the whole
  * device, cuBLAS makes them one by one. */
 static bool joined_at_once(const tort_joined_matmul_params *params, gpu_board board, tort_type type) {
-    return leaves_some_idle(of_joined(params), board, gpu_type_of(type));
+    return leaves_some_idle(of_joined(params), board, gpu_product_type_of(board, type));
 }
 
 static tort_status prepare_joined_cublas(tort_prepare *p) {
@@ -426,7 +427,8 @@ static tort_status size_gemm_cublas(const tort_target *target, const tort_node_v
 
 static tort_status size_product(const tort_target *target, const tort_node_view *node, const gpu_matmul *p,
                                 size_t *scratch) {
-    *scratch = tiling_of(p, tort_cuda_board_of(target), gpu_type_of(node->inputs[0].type)).scratch;
+    const gpu_board board = tort_cuda_board_of(target);
+    *scratch = tiling_of(p, board, gpu_product_type_of(board, node->inputs[0].type)).scratch;
     return TORT_OK;
 }
 

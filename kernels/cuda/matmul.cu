@@ -5,7 +5,7 @@
 #include "kernels/cuda/matmul.h"
 #include "kernels/cuda/product_few.cuh"
 #include "kernels/cuda/product_float.cuh"
-#include "kernels/cuda/product_half.cuh"
+#include "kernels/cuda/product_mma.cuh"
 
 /* ---- the matrices of a product of the batch ---- */
 
@@ -64,14 +64,15 @@ static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     }
 }
 
-/* Layouts of the operands, read by pieces of 16 bytes: A along k, and B along k or across it; or both in any layout. */
+/* Layouts of the operands on tensor cores, read by pieces of 16 bytes: A along k, and B along k or across it; or both
+ * in any layout. */
 struct b_along_k {
     template <class T, class Tile>
     static __device__ __forceinline__ void run(const gpu_matmul &p, const matrices<T> &of, const block_place &at,
                                                const gpu_parts &parts) {
         const lines_along_k<T, Tile, Tile::M> a(of.a, p.a_row, at.first_row, p.m, at.from, at.to);
         const lines_along_k<T, Tile, Tile::N> b(of.b, p.b_column, at.first_column, p.n, at.from, at.to);
-        product_halves<Tile, T>(a, b, of.y, at, parts);
+        product_mma<Tile, T>(a, b, of.y, at, parts);
     }
 };
 struct b_across {
@@ -80,7 +81,7 @@ struct b_across {
                                                const gpu_parts &parts) {
         const lines_along_k<T, Tile, Tile::M> a(of.a, p.a_row, at.first_row, p.m, at.from, at.to);
         const lines_across<T, Tile, Tile::N> b(of.b, p.b_row, at.first_column, p.n, at.from, at.to);
-        product_halves<Tile, T>(a, b, of.y, at, parts);
+        product_mma<Tile, T>(a, b, of.y, at, parts);
     }
 };
 struct anyhow {
@@ -89,13 +90,13 @@ struct anyhow {
                                                const gpu_parts &parts) {
         const lines_anyhow<T, Tile, Tile::M> a(of.a, p.a_row, p.a_column, at.first_row, p.m, at.from, at.to);
         const lines_anyhow<T, Tile, Tile::N> b(of.b, p.b_column, p.b_row, at.first_column, p.n, at.from, at.to);
-        product_halves<Tile, T>(a, b, of.y, at, parts);
+        product_mma<Tile, T>(a, b, of.y, at, parts);
     }
 };
 
 template <class T, class Tile, class Lines>
 static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
-    matmul_half(gpu_matmul p, gpu_matmul_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
+    matmul_mma(gpu_matmul p, gpu_matmul_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
     after_previous();
     for (int64_t batch = blockIdx.z; Tile::FITS && batch < p.batches; batch += gridDim.z) {
         const block_place at = place_of_block<Tile>(tiling, batch, p.k);
@@ -120,11 +121,16 @@ static __global__ void __launch_bounds__(FEW_THREADS, F::RESIDENT)
 
 typedef tile_kernel<gpu_matmul, gpu_matmul_operands> matmul_kernel;
 
-template <class T, class Lines> static matmul_kernel choose_half(gpu_tile tile) {
-    return for_half_tile(tile, [](auto of) { return kernel_of<decltype(of)>(matmul_half<T, decltype(of), Lines>); });
+template <class T, class Lines> static matmul_kernel choose_mma(gpu_tile tile) {
+    return for_mma_tile(tile, [](auto of) { return kernel_of<decltype(of)>(matmul_mma<T, decltype(of), Lines>); });
 }
-template <class T> static matmul_kernel choose_anyhow(gpu_tile tile) {
-    return for_narrow_tile(tile, [](auto of) { return kernel_of<decltype(of)>(matmul_half<T, decltype(of), anyhow>); });
+template <class T> static matmul_kernel choose_anyhow(gpu_tile tile, T) {
+    return for_narrow_tile(tile, [](auto of) { return kernel_of<decltype(of)>(matmul_mma<T, decltype(of), anyhow>); });
+}
+
+/* Floats that are not read by pieces are multiplied exactly. */
+static matmul_kernel choose_anyhow(gpu_tile tile, float) {
+    return for_float_tile(tile, [](auto of) { return kernel_of<decltype(of)>(matmul_float<decltype(of)>); });
 }
 
 /* The three layouts above. */
@@ -132,9 +138,9 @@ enum how_lines_lie { ALONG_K, ACROSS, ANYHOW, LINES_COUNT };
 
 template <class T> static matmul_kernel choose_lines(how_lines_lie lines, gpu_tile tile) {
     switch (lines) {
-    case ALONG_K: return choose_half<T, b_along_k>(tile);
-    case ACROSS: return choose_half<T, b_across>(tile);
-    default: return choose_anyhow<T>(tile);
+    case ALONG_K: return choose_mma<T, b_along_k>(tile);
+    case ACROSS: return choose_mma<T, b_across>(tile);
+    default: return choose_anyhow(tile, T());
     }
 }
 
@@ -151,31 +157,33 @@ template <class T, bool ALONG_K> static matmul_kernel choose_rows(int32_t rows) 
 }
 
 template <bool ALONG_K> static matmul_kernel choose_few(gpu_type type, int32_t rows) {
-    if (type == GPU_FLOAT) return choose_rows<float, ALONG_K>(rows);
+    if (type == GPU_FLOAT || type == GPU_TF32) return choose_rows<float, ALONG_K>(rows);
     return type == GPU_BFLOAT16 ? choose_rows<bfloat16, ALONG_K>(rows) : choose_rows<half, ALONG_K>(rows);
 }
 
 static matmul_kernel choose(gpu_type type, how_lines_lie lines, gpu_tile tile) {
-    if (type == GPU_FLOAT)
-        return for_float_tile(tile, [](auto of) { return kernel_of<decltype(of)>(matmul_float<decltype(of)>); });
+    if (type == GPU_FLOAT) return choose_anyhow(tile, 0.0f);
+    if (type == GPU_TF32) return choose_lines<float>(lines, tile);
     return type == GPU_BFLOAT16 ? choose_lines<bfloat16>(lines, tile) : choose_lines<half>(lines, tile);
 }
 
 /* ---- launchers ---- */
 
 /* True if each line of this operand, whose elements are contiguous, begins at a piece in every product. */
-static bool begins_at_pieces(const gpu_matmul *p, const void *data, int64_t line_stride, const int64_t *batch_strides) {
-    bool begins = (uintptr_t)data % 16 == 0 && line_stride % PIECE == 0 && line_stride <= LONGEST_LINE;
-    for (int i = 0; i < p->batch_rank; i++) begins = begins && (p->batch_dims[i] == 1 || batch_strides[i] % PIECE == 0);
+static bool begins_at_pieces(const gpu_matmul *p, const void *data, int64_t line_stride, const int64_t *batch_strides,
+                             int64_t piece) {
+    bool begins = (uintptr_t)data % 16 == 0 && line_stride % piece == 0 && line_stride <= LONGEST_LINE;
+    for (int i = 0; i < p->batch_rank; i++) begins = begins && (p->batch_dims[i] == 1 || batch_strides[i] % piece == 0);
     return begins;
 }
 
-static how_lines_lie lines_of(const gpu_matmul *p, const gpu_matmul_operands *o) {
+/* How lines lie in pieces of so many elements. */
+static how_lines_lie lines_of(const gpu_matmul *p, const gpu_matmul_operands *o, int64_t piece) {
     for (int i = 1; i < o->joined; i++)
         if ((uintptr_t)o->more_b[i - 1] % 16) return ANYHOW;
-    if (p->a_column != 1 || p->k % PIECE || !begins_at_pieces(p, o->a, p->a_row, p->a_batch)) return ANYHOW;
-    if (p->b_row == 1 && begins_at_pieces(p, o->b, p->b_column, p->b_batch)) return ALONG_K;
-    if (p->b_column == 1 && p->n % PIECE == 0 && begins_at_pieces(p, o->b, p->b_row, p->b_batch)) return ACROSS;
+    if (p->a_column != 1 || p->k % piece || !begins_at_pieces(p, o->a, p->a_row, p->a_batch, piece)) return ANYHOW;
+    if (p->b_row == 1 && begins_at_pieces(p, o->b, p->b_column, p->b_batch, piece)) return ALONG_K;
+    if (p->b_column == 1 && p->n % piece == 0 && begins_at_pieces(p, o->b, p->b_row, p->b_batch, piece)) return ACROSS;
     return ANYHOW;
 }
 
@@ -204,7 +212,8 @@ cudaError_t gpu_run_matmul(gpu_stream stream, gpu_type type, const gpu_matmul *p
                            const gpu_tiling *tiling, const gpu_parts *parts) {
     if (!tiling->tiles || !p->batches) return cudaSuccess;
     const bool few = tiling->tile == GPU_TILE_FEW_ROWS && operands_are_aligned(o);
-    const how_lines_lie lines = lines_of(p, o);
+    const int64_t piece = type == GPU_FLOAT || type == GPU_TF32 ? 4 : PIECE;
+    const how_lines_lie lines = lines_of(p, o, piece);
     const gpu_tiling used = few                                 ? *tiling
                             : tiling->tile == GPU_TILE_FEW_ROWS ? whole_tiles(p)
                             : lines == ANYHOW                   ? narrow_tiling(tiling, p->n)
@@ -214,7 +223,7 @@ cudaError_t gpu_run_matmul(gpu_stream stream, gpu_type type, const gpu_matmul *p
                                                  : choose_few<false>(type, used.rows);
     const dim3 grid((unsigned)used.tiles, (unsigned)used.parts, grid_extent((size_t)p->batches));
     return launch_overlapping(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, used, *parts,
-                              rows_pack(p, o, type == GPU_FLOAT ? 4 : 8));
+                              rows_pack(p, o, piece));
 }
 
 cudaError_t gpu_load_matmul(gpu_type type) {

@@ -26,7 +26,7 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
 enum { SUMS_ALIGN = 256 };
 
 static gpu_tiling tiling_of(const tort_nbits *p, gpu_board board, tort_type type) {
-    return tort_cuda_tiling_of(board, type != TORT_FLOAT, p->m, p->n, p->k, 1);
+    return tort_cuda_tiling_of(board, gpu_unit_of(gpu_product_type_of(board, type)), p->m, p->n, p->k, 1);
 }
 
 /* Sets the offset of the sums; false if it is beyond size_t. */
@@ -53,7 +53,7 @@ static tort_status prepare(tort_prepare *prepare) {
     const tort_nbits *p = prepare->node->params;
     const gpu_type type = gpu_type_of(prepare->node->inputs[0].type);
     const tort_status status = cuda_loaded(prepare, gpu_load_nbits(type, tort_type_bits(p->type)));
-    return status ? status : cuda_loaded(prepare, gpu_load_matmul(type));
+    return status ? status : cuda_loaded(prepare, gpu_load_matmul(cuda_prepared_type(prepare)));
 }
 
 static gpu_nbits operands_of(const tort_call *call) {
@@ -95,7 +95,8 @@ static tort_status run_product(const tort_call *call, const gpu_nbits *o) {
     size_t end = 0;
     (void)weights_end(call->params, type, &end); /* `size` has checked it */
     const gpu_parts parts = {(float *)(void *)((char *)call->scratch + end), stream->arrivals};
-    return cuda_launched(call, gpu_run_matmul(cuda_stream_of(call), gpu_type_of(type), &p, &operands, &tiling, &parts));
+    return cuda_launched(call,
+                         gpu_run_matmul(cuda_stream_of(call), cuda_product_type(call), &p, &operands, &tiling, &parts));
 }
 
 static tort_status run(const tort_call *call) {

@@ -1,6 +1,6 @@
 /* product.cuh - blocked matrix product (GEMM) on a GPU: the parts that all its kernels share, whatever the operands
  * are (matrices in matmul.cu, windows of an image in conv.cu) and whichever unit multiplies (tensor cores in
- * product_half.cuh, FMA in product_float.cuh).
+ * product_mma.cuh, FMA in product_float.cuh).
  *
  * The scheme is that of Goto and van de Geijn 2008, "Anatomy of High-Performance Matrix Multiplication", with shared
  * memory in the place of a CPU's caches: a block computes an M x N tile of the output; it copies STEP elements of k

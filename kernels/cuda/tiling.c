@@ -19,26 +19,33 @@ enum {
 };
 
 /* Blocks that a multiprocessor holds by their registers and threads, KiB of shared memory of each (0: there is no such
- * tile), and the sums of a warp of halves. */
+ * tile), and the sums of a warp on tensor cores. */
 typedef struct tile_size {
-    int32_t rows, columns, resident, kib_half, kib_float, warp_rows, warp_columns;
+    int32_t rows, columns, resident, kib_mma, kib_float, warp_rows, warp_columns;
 } tile_size;
 
 /* Indexed by gpu_tile; the last is for products of few rows. */
 static const tile_size sizes[GPU_TILE_COUNT] = {
-    {128, 256, 1, GPU_KIB_HALF_128x256, 0, 64, 64},
-    {128, 128, 2, GPU_KIB_HALF_128x128, GPU_KIB_FLOAT_128x128, 64, 64},
-    {128, 64, 3, GPU_KIB_HALF_128x64, GPU_KIB_FLOAT_128x64, 64, 32},
-    {64, 64, 4, GPU_KIB_HALF_64x64, GPU_KIB_FLOAT_64x64, 32, 32},
-    {32, 128, 3, GPU_KIB_HALF_32x128, GPU_KIB_FLOAT_32x128, 32, 32},
+    {128, 256, 1, GPU_KIB_MMA_128x256, 0, 64, 64},
+    {128, 128, 2, GPU_KIB_MMA_128x128, GPU_KIB_FLOAT_128x128, 64, 64},
+    {128, 64, 3, GPU_KIB_MMA_128x64, GPU_KIB_FLOAT_128x64, 64, 32},
+    {64, 64, 4, GPU_KIB_MMA_64x64, GPU_KIB_FLOAT_64x64, 32, 32},
+    {32, 128, 3, GPU_KIB_MMA_32x128, GPU_KIB_FLOAT_32x128, 32, 32},
 };
 
 /* A multiprocessor of an architecture, and how many of them its largest common board has. */
 typedef struct board_row {
     int32_t capability, multiprocessors;
     int32_t shared_kib;            /* of which the system takes one a block */
-    int32_t macs_half, macs_float; /* multiplications with addition a clock */
+    int32_t macs_half, macs_float; /* multiplications with addition a clock; of TF32 half as many as of halves */
 } board_row;
+
+/* Elements of k in a step, and their bytes. A part consists of whole steps, whichever the tile. */
+typedef struct unit_row {
+    int32_t step, bytes;
+} unit_row;
+
+static const unit_row units[GPU_UNIT_COUNT] = {[GPU_FMA] = {16, 4}, [GPU_MMA_HALF] = {64, 2}, [GPU_MMA_TF32] = {32, 4}};
 
 /* Shared memory and float rates: CUDA C++ Programming Guide, "Compute Capabilities" (SHARED_KIB in block.h has the
  * same). Rates of halves with float sums are what `mma.sync` reaches: by NVIDIA's data sheets and whitepapers 1024 on
@@ -69,14 +76,14 @@ int32_t tort_cuda_multiprocessors(int32_t compute_capability) {
     return row_of(compute_capability)->multiprocessors;
 }
 
-static int32_t resident(const board_row *row, const tile_size *size, bool half) {
-    const int32_t kib = half ? size->kib_half : size->kib_float, room = row->shared_kib / (kib + 1);
+static int32_t resident(const board_row *row, const tile_size *size, gpu_unit unit) {
+    const int32_t kib = unit == GPU_FMA ? size->kib_float : size->kib_mma, room = row->shared_kib / (kib + 1);
     if (!kib || kib > row->shared_kib) return 0;
     return room < 1 ? 1 : room < size->resident ? room : size->resident;
 }
 
-int32_t tort_cuda_resident(int32_t compute_capability, gpu_tile tile, bool half) {
-    return resident(row_of(compute_capability), &sizes[tile], half);
+int32_t tort_cuda_resident(int32_t compute_capability, gpu_tile tile, gpu_unit unit) {
+    return resident(row_of(compute_capability), &sizes[tile], unit);
 }
 
 /* True if at least half of such a tile would lie outside the output. */
@@ -91,28 +98,29 @@ static int64_t larger(int64_t a, int64_t b) {
 /* A product as the estimate sees it. */
 typedef struct estimated {
     const board_row *row;
-    bool half;
+    gpu_unit unit;
     int64_t steps;           /* of all k */
     int64_t blocks;          /* in one part */
     int64_t multiprocessors; /* at least 1 */
 } estimated;
 
 /* Clocks in which shared memory takes what a step copies and gives what its warps multiply: each reads its rows and
- * columns. Floats are multiplied by FMA, which reads less for each than it takes. */
-static int64_t sharing(const estimated *e, tile_size size, int64_t step) {
+ * columns. FMA reads less than it takes. */
+static int64_t sharing(const estimated *e, tile_size size) {
     const int64_t warps = (int64_t)size.rows * size.columns / (size.warp_rows * size.warp_columns);
     const int64_t lines = size.rows + size.columns + warps * (size.warp_rows + size.warp_columns);
-    return e->half ? lines * step * 2 / SHARED_A_CLOCK : 0;
+    return e->unit == GPU_FMA ? 0 : lines * units[e->unit].step * units[e->unit].bytes / SHARED_A_CLOCK;
 }
 
 static int64_t clocks_of(const estimated *e, tile_size size, int64_t parts) {
-    const int64_t step = e->half ? GPU_STEP_HALF : GPU_STEP_FLOAT, bytes = e->half ? 2 : 4;
+    const int64_t step = units[e->unit].step, bytes = units[e->unit].bytes;
     const int64_t elements = (int64_t)size.rows * size.columns;
-    const int64_t multiplying = elements * step / (e->half ? e->row->macs_half : e->row->macs_float);
+    const int64_t macs = e->unit == GPU_FMA ? e->row->macs_float : e->row->macs_half * 2 / bytes;
+    const int64_t multiplying = elements * step / macs;
     const int64_t reading = (size.rows + size.columns) * step * bytes / BYTES_A_CLOCK;
     const int64_t blocks = gpu_pieces(e->blocks * parts, e->multiprocessors);
-    const int64_t a_step = larger(gpu_pieces(blocks, resident(e->row, &size, e->half)) * STEP_CLOCKS,
-                                  blocks * larger(larger(multiplying, sharing(e, size, step)), reading));
+    const int64_t a_step = larger(gpu_pieces(blocks, resident(e->row, &size, e->unit)) * STEP_CLOCKS,
+                                  blocks * larger(larger(multiplying, sharing(e, size)), reading));
     const int64_t sums = elements * (int64_t)sizeof(float) / BYTES_A_CLOCK;
     return gpu_pieces(e->steps, parts) * a_step + (parts > 1 ? JOIN_CLOCKS + (parts + 1) * sums : 0);
 }
@@ -137,7 +145,7 @@ static gpu_tile choose_tile(int64_t m, int64_t n, int64_t products, estimated *e
     for (gpu_tile tile = few ? GPU_TILE_32x128 : GPU_TILE_128x256; tile < GPU_TILE_COUNT; tile++) {
         const tile_size size = sizes[tile];
         int64_t clocks;
-        if (!resident(e->row, &size, e->half)) continue;
+        if (!resident(e->row, &size, e->unit)) continue;
         if (!few && (tile == GPU_TILE_32x128 || (tile < GPU_TILE_64x64 && too_large(size, m, n)))) continue;
         e->blocks = larger(gpu_pieces(m, size.rows) * gpu_pieces(n, size.columns) * products, 1);
         const int64_t found = best_parts(e, size, &clocks);
@@ -156,10 +164,10 @@ static void divide(gpu_tiling *tiling, int64_t k, int64_t step, int64_t parts, i
         (size_t)(tiling->tiles * products * tiling->parts * tiling->rows * tiling->columns) * sizeof(float);
 }
 
-gpu_tiling tort_cuda_tiling_of(gpu_board board, bool half, int64_t m, int64_t n, int64_t k, int64_t batches) {
-    const int64_t products = larger(batches, 1), step = half ? GPU_STEP_HALF : GPU_STEP_FLOAT;
+gpu_tiling tort_cuda_tiling_of(gpu_board board, gpu_unit unit, int64_t m, int64_t n, int64_t k, int64_t batches) {
+    const int64_t products = larger(batches, 1), step = units[unit].step;
     estimated e = {.row = row_of(board.capability),
-                   .half = half,
+                   .unit = unit,
                    .steps = gpu_pieces(k, step),
                    .multiprocessors = larger(board.multiprocessors, 1)};
     int64_t parts = 1;

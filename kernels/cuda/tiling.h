@@ -14,7 +14,7 @@ static inline int64_t gpu_pieces(int64_t length, int64_t piece) {
 
 /* Rows x columns of the output that a block computes; the table in tiling.c has the same order. */
 typedef enum gpu_tile {
-    GPU_TILE_128x256, /* of halves only, where a block can have as much shared memory */
+    GPU_TILE_128x256, /* of tensor cores only, where a block can have as much shared memory */
     GPU_TILE_128x128,
     GPU_TILE_128x64,
     GPU_TILE_64x64,
@@ -26,17 +26,19 @@ typedef enum gpu_tile {
 /* Products of so few rows have a kernel of their own; columns of one of its blocks, where B is stored transposed. */
 enum { GPU_FEW_ROWS = 8, GPU_FEW_COLUMNS_ALONG_K = 32 };
 
-/* Elements of k in a step. A part consists of whole steps, whichever the tile. */
-enum { GPU_STEP_HALF = 64, GPU_STEP_FLOAT = 16 };
+/* What multiplies: tensor cores take 16-bit elements, or floats that are rounded to 10 bits; FMA exact floats. */
+typedef enum gpu_unit { GPU_FMA, GPU_MMA_HALF, GPU_MMA_TF32, GPU_UNIT_COUNT } gpu_unit;
 
-/* KiB of shared memory of a block with such a tile, of 16-bit elements and of 32-bit ones; product_half.cuh and
+enum { GPU_MAX_STEP = 64 }; /* elements of k in a step, of any unit */
+
+/* KiB of shared memory of a block with such a tile, on tensor cores and of exact floats; product_mma.cuh and
  * product_float.cuh are held to them. */
 enum {
-    GPU_KIB_HALF_128x256 = 144,
-    GPU_KIB_HALF_128x128 = 64,
-    GPU_KIB_HALF_128x64 = 48,
-    GPU_KIB_HALF_64x64 = 48,
-    GPU_KIB_HALF_32x128 = 60,
+    GPU_KIB_MMA_128x256 = 144,
+    GPU_KIB_MMA_128x128 = 64,
+    GPU_KIB_MMA_128x64 = 48,
+    GPU_KIB_MMA_64x64 = 48,
+    GPU_KIB_MMA_32x128 = 60,
     GPU_KIB_FLOAT_128x128 = 64,
     GPU_KIB_FLOAT_128x64 = 32,
     GPU_KIB_FLOAT_64x64 = 17,
@@ -46,6 +48,7 @@ enum {
 /* A GPU as the estimates see it. */
 typedef struct gpu_board {
     int32_t capability, multiprocessors;
+    bool tf32; /* products of floats are rounded: asked for, and there are tensor cores for it */
 } gpu_board;
 
 typedef struct gpu_tiling {
@@ -57,8 +60,8 @@ typedef struct gpu_tiling {
     size_t scratch;        /* bytes for the sums of the parts; 0 if there is one part */
 } gpu_tiling;
 
-/* The tiling of `batches` products (m, k) by (k, n) of 16-bit elements (`half`) or 32-bit ones. Sizes are >= 0. */
-gpu_tiling tort_cuda_tiling_of(gpu_board board, bool half, int64_t m, int64_t n, int64_t k, int64_t batches);
+/* The tiling of `batches` products (m, k) by (k, n). Sizes are >= 0. */
+gpu_tiling tort_cuda_tiling_of(gpu_board board, gpu_unit unit, int64_t m, int64_t n, int64_t k, int64_t batches);
 
 /* The tiling of products of at most GPU_FEW_ROWS rows, in blocks of so many columns. */
 gpu_tiling tort_cuda_few_rows_tiling_of(gpu_board board, bool half, int32_t columns, int64_t m, int64_t n, int64_t k,
@@ -68,7 +71,7 @@ gpu_tiling tort_cuda_few_rows_tiling_of(gpu_board board, bool half, int32_t colu
  * as the newest older one. */
 int32_t tort_cuda_multiprocessors(int32_t compute_capability);
 /* Blocks with such a tile that a multiprocessor of the architecture holds at a time; 0: it has no such tile. */
-int32_t tort_cuda_resident(int32_t compute_capability, gpu_tile tile, bool half);
+int32_t tort_cuda_resident(int32_t compute_capability, gpu_tile tile, gpu_unit unit);
 
 /* Arrival counters of a context, one per divided tile. Enough: an operator divides its sums only if it has fewer tiles
  * than 4 a multiprocessor, and no more than GPU_MAX_MULTIPROCESSORS of these are believed. */

@@ -285,12 +285,6 @@ static inline void mma_m16n8k8_tf32(float (&d)[4], const uint32_t (&a)[4], const
                                     CUDASIM_SITE) {
     cudasim::multiply_accumulate(cudasim::mma_m16n8k8_tfloat32, "mma.m16n8k8.tf32", d, a, b, c, site);
 }
-/* Rounds to nearest, ties away from zero, to 10 mantissa bits. */
-static inline uint32_t float_to_tf32(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0x1000u) & 0xffffe000u;
-}
 
 static inline void ldmatrix_x2(uint32_t (&r)[2], const void *row, CUDASIM_SITE) {
     cudasim::collect(cudasim::load_matrix_x2, "ldmatrix.x2", ~0u, &row, sizeof row, r, sizeof r, site);

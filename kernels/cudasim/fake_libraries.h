@@ -44,8 +44,10 @@ inline void store_element(void *memory, long long index, Element element, double
         ((__nv_bfloat16 *)memory)[index] = __nv_bfloat16(value);
 }
 
+/* Rounds to nearest, ties away from zero, to 10 mantissa bits. */
 inline float round_to_tf32(float value) {
-    return __uint_as_float(float_to_tf32(value));
+    const uint32_t bits = __float_as_uint(value);
+    return (bits & 0x7f800000u) == 0x7f800000u ? value : __uint_as_float((bits + 0x1000u) & 0xffffe000u);
 }
 
 } // namespace cudasim

@@ -1,14 +1,16 @@
 /* kernels.c - holds every row of the CUDA table against the plain loop of ops/: random shapes, types and values.
  *
- *   kernels [--brief|--once] [--own] [--only OPERATOR,...] [--part I/N] [--seed SEED] [--keep-open] cudasim|cuda
+ *   kernels [--brief|--once] [--own] [--tf32] [--only OPERATOR,...] [--part I/N] [--seed SEED] [--keep-open]
+ * cudasim|cuda
  *
  * --once runs every trial in one order only; --brief, for slow builds, has fewer trials too, and no empty tensors;
- * --own leaves out the rows that call NVIDIA's libraries; --part runs every Nth case, from the Ith on. On a GPU the
- * device is opened once (kept_open.h), here with --keep-open; a row whose library is not installed is skipped, and said
- * so. A program of its own that needs no test library, so that it can be carried to a machine with a GPU. The cases are
- * lines of tests/cases and of case_table.c and its like (language: kernel_case.h); a row that no case has run fails. On
- * the simulated device a kernel runs forward, in reverse, in random order and with lazy streams, with equal bits, and
- * its code must have been loaded before; on a GPU twice. Tensors lie in guarded buffers (guarded.h), in some trials one
+ * --own leaves out the rows that call NVIDIA's libraries; --tf32 runs the products of float with tf32=on, on operands
+ * of 10 bits, which these must not change; --part runs every Nth case, from the Ith on. On a GPU the device is opened
+ * once (kept_open.h), here with --keep-open; a row whose library is not installed is skipped, and said so. A program of
+ * its own that needs no test library, so that it can be carried to a machine with a GPU. The cases are lines of
+ * tests/cases and of case_table.c and its like (language: kernel_case.h); a row that no case has run fails. On the
+ * simulated device a kernel runs forward, in reverse, in random order and with lazy streams, with equal bits, and its
+ * code must have been loaded before; on a GPU twice. Tensors lie in guarded buffers (guarded.h), in some trials one
  * element off the device's alignment. */
 #include <dlfcn.h>
 #include <math.h>
@@ -42,7 +44,7 @@ typedef struct tester {
     int passed, failed, skipped;
     int refused; /* runs that reference and device refused with one code, naming one node */
     int viewed;  /* cases of which the plan made a view */
-    bool brief, once, own;
+    bool brief, once, own, tf32;
     uint64_t seed, random;
 } tester;
 
@@ -126,8 +128,9 @@ static double largest(const tort_tensor *tensor) {
     return max;
 }
 
-/* "" if both are the same, else where and how they differ. */
-static void compare(const tort_tensor *found, const tort_tensor *wanted, double scale, char *text, size_t size) {
+/* "" if both are the same, else where and how they differ. like: the type whose tolerance holds. */
+static void compare(const tort_tensor *found, const tort_tensor *wanted, tort_type like, double scale, char *text,
+                    size_t size) {
     int64_t count = 0;
     *text = '\0';
     bool alike = found->type == wanted->type && found->rank == wanted->rank;
@@ -140,7 +143,7 @@ static void compare(const tort_tensor *found, const tort_tensor *wanted, double 
         double a, b;
         tort_load_doubles(found->type, found->data, i, 1, &a);
         tort_load_doubles(wanted->type, wanted->data, i, 1, &b);
-        if (close_enough(wanted->type, a, b, scale)) continue;
+        if (close_enough(like, a, b, scale)) continue;
         snprintf(text, size, "element %lld of %lld is %.9g, expected %.9g", (long long)i, (long long)count, a, b);
         return;
     }
@@ -162,11 +165,15 @@ enum { FEW_MULTIPROCESSORS = 16 };
 enum { TURING_SHARED_BYTES = 64 << 10 };
 
 /* True if a tile of a product may need more: that of 128x256, which the choice of tiles keeps from sm_75. */
-static bool is_product_of_halves(const kernel_case *c) {
+static bool is_product(const char *op) {
     static const char *const names[] = {"MatMul", "Gemm", "Conv", "Einsum", "Attention"};
     bool product = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) product = product || strstr(c->name, names[i]);
-    return product && (c->type == TORT_FLOAT16 || c->type == TORT_BFLOAT16);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) product = product || strstr(op, names[i]);
+    return product;
+}
+
+static bool takes_wide_tiles(const tester *t, const kernel_case *c) {
+    return is_product(c->name) && (t->tf32 || c->type == TORT_FLOAT16 || c->type == TORT_BFLOAT16);
 }
 
 static void configure(const tester *t, const kernel_case *c, int run_index) {
@@ -174,11 +181,18 @@ static void configure(const tester *t, const kernel_case *c, int run_index) {
     if (!t->control) return;
     cudasim_settings settings = t->control->defaults();
     settings.multiprocessors = FEW_MULTIPROCESSORS;
-    settings.shared_bytes = is_product_of_halves(c) ? 0 : TURING_SHARED_BYTES;
+    settings.shared_bytes = takes_wide_tiles(t, c) ? 0 : TURING_SHARED_BYTES;
     settings.order = orders[run_index];
     settings.seed = 7;
     settings.lazy_streams = run_index == 3;
     t->control->configure(&settings);
+}
+
+/* The type whose tolerance an output is held to. Products of what the kernel itself computed, the weights of attention
+ * or of quantized ones, round it to 10 bits with tf32=on, as halves do. */
+static tort_type tolerance_of(const tester *t, const kernel_case *c, tort_type type) {
+    const bool twice = strstr(c->name, "Attention") || strstr(c->name, "NBits");
+    return t->tf32 && twice && type == TORT_FLOAT ? TORT_FLOAT16 : type;
 }
 
 /* Runs on the device in every order; the first run is held against the reference, the others against its bits. */
@@ -204,7 +218,7 @@ static bool run_all(tester *t, const kernel_case *c, running *device, const runn
             if (k == 0) {
                 /* A real library may transform whole tensors (Winograd, Fourier): its error is spread over all of Y. */
                 const double scale = row->needs && !t->control ? largest(&expected->outputs[i]) : 0;
-                compare(output, &expected->outputs[i], scale, text, sizeof text);
+                compare(output, &expected->outputs[i], tolerance_of(t, c, output->type), scale, text, sizeof text);
                 if (*text) good = fail(t, c, kernel, text, "");
                 (void)tort_tensor_bytes(output, &bytes[i]);
                 bits[i] = malloc(bytes[i] + 1);
@@ -237,7 +251,7 @@ static bool check_view(tester *t, const kernel_case *c, running *device, const r
     char text[200] = "";
     if (run(device, c)) return fail(t, c, "view", device->error.msg, "");
     for (int32_t i = 0; i < c->output_count && !*text; i++)
-        compare(&device->outputs[i], &expected->outputs[i], 0, text, sizeof text);
+        compare(&device->outputs[i], &expected->outputs[i], expected->outputs[i].type, 0, text, sizeof text);
     return *text ? fail(t, c, "view", text, "") : true;
 }
 
@@ -248,7 +262,9 @@ static bool hold(tester *t, const kernel_case *c, const onnx_bytes *model, const
     bool ran = false;
     configure(t, c, 0);
     if (t->control) t->control->unload();
-    tort_status status = start(&device, c, model, provider, provider->name);
+    char chain[64];
+    snprintf(chain, sizeof chain, "%s%s", provider->name, t->tf32 ? ":tf32=on" : "");
+    tort_status status = start(&device, c, model, provider, chain);
     tort_report *report = device.session ? report_of(device.session) : NULL;
     const tort_report_node *node = report && report->node_count ? report->nodes[0] : NULL;
     const tort_kernel *row = node && node->kernel ? wrapped_row(node->domain, node->op, node->kernel) : NULL;
@@ -279,6 +295,19 @@ static bool hold(tester *t, const kernel_case *c, const onnx_bytes *model, const
     return ran;
 }
 
+/* Rounds floats to 10 bits of mantissa. */
+static void round_inputs(const kernel_case *c) {
+    for (int32_t i = 0; i < c->input_count; i++) {
+        const tort_tensor *tensor = &c->inputs[i].tensor;
+        int64_t count = 0;
+        if (tensor->type != TORT_FLOAT || !tort_tensor_count(tensor, &count)) continue;
+        for (int64_t k = 0; k < count; k++) {
+            uint32_t *bits = (uint32_t *)tensor->data + k;
+            *bits &= 0xffffe000u;
+        }
+    }
+}
+
 /* One random instance. True: a kernel of the device ran. */
 static bool try_case(tester *t, const char *line, tort_type type, char empty, int trial, bool libraries) {
     kernel_case c;
@@ -289,6 +318,7 @@ static bool try_case(tester *t, const char *line, tort_type type, char empty, in
         t->failed++;
         return false;
     }
+    if (t->tf32) round_inputs(&c);
     kernel_case_write(&c, &model);
     tort_status refused = start(&expected, &c, &model, &reference, "reference");
     if (!refused) refused = run(&expected, &c);
@@ -350,7 +380,8 @@ static void run_line(tester *t, const char *line, bool library_only) {
         return;
     }
     for (int libraries = library_only; libraries <= (!t->own && has_library_row(t, op->name)); libraries++)
-        for (int k = 0; k < type_count; k++) run_trials(t, line, types[k], libraries, must_refuse);
+        for (int k = 0; k < type_count; k++)
+            if (!t->tf32 || types[k] == TORT_FLOAT) run_trials(t, line, types[k], libraries, must_refuse);
 }
 
 /* Rows without a case, or whose cases all went to other rows. */
@@ -412,9 +443,10 @@ static bool is_listed(const char *list, const char *name) {
 }
 
 /* Is it this run's to do? Lines are counted where they are asked for. */
-static bool is_selected(const selection *selected, const char *line, int *count) {
+static bool is_selected(const tester *t, const selection *selected, const char *line, int *count) {
     const tort_op *op = kernel_case_row(line + (*line == '!'));
     if (selected->only && !(op && is_listed(selected->only, op->name))) return false;
+    if (t->tf32 && !(op && is_product(op->name) && kernel_case_has_type_letter(line))) return false;
     return (*count)++ % selected->parts == selected->part - 1;
 }
 
@@ -427,9 +459,9 @@ static void run_lines(tester *t, const selection *selected) {
     int count = 0;
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
         for (const char *const *line = tables[k]; *line; line++)
-            if (is_selected(selected, *line, &count)) run_line(t, *line, tables[k] == library_cases);
+            if (is_selected(t, selected, *line, &count)) run_line(t, *line, tables[k] == library_cases);
     if (!count) printf("FAILED: no case is of %s\n", selected->only);
-    if (!selected->only && selected->parts == 1) check_coverage(t);
+    if (!selected->only && selected->parts == 1 && !t->tf32) check_coverage(t);
 }
 
 /* The provider's name; NULL: the arguments are wrong. */
@@ -444,6 +476,8 @@ static const char *read_arguments(int argc, char **argv, tester *t, selection *s
             t->once = true;
         } else if (!strcmp(argv[i], "--own")) {
             t->own = true;
+        } else if (!strcmp(argv[i], "--tf32")) {
+            t->tf32 = true;
         } else if (!strcmp(argv[i], "--keep-open")) {
             *keep_open = true;
         } else if (!strcmp(argv[i], "--only") && *value) {
@@ -470,8 +504,8 @@ int main(int argc, char **argv) {
     const char *name = read_arguments(argc, argv, &t, &selected, &keep);
     t.provider = name ? find_provider(name, &t.control) : NULL;
     if (!t.provider) {
-        printf("usage: kernels [--brief|--once] [--own] [--only OPERATOR,...] [--part I/N] [--seed SEED] [--keep-open] "
-               "cudasim|cuda\n");
+        printf("usage: kernels [--brief|--once] [--own] [--tf32] [--only OPERATOR,...] [--part I/N] [--seed SEED] "
+               "[--keep-open] cudasim|cuda\n");
         return 2;
     }
     keep |= !t.control;

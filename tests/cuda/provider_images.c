@@ -84,9 +84,9 @@ static void check_targets(tester *t) {
         {"cudasim,cpu", "cudasim:sm_103", "target sm_103, not opened"},
         {"cudasim,cpu", "cudasim:sm_121", "target sm_121, not opened"},
         {"cudasim,cpu", "cudasim:sm_130", "target sm_130, not opened, PTX-80 compiled at the first start"},
-        {"cudasim:tf32=on,cpu", "cudasim:sm_90", "target sm_90, not opened, tf32=on for cuBLAS and cuDNN"},
+        {"cudasim:tf32=on,cpu", "cudasim:sm_90", "target sm_90, not opened, tf32=on for products"},
         {"cudasim:tf32=on,cpu", "cudasim:sm_75", "tf32=on without effect before sm_80"},
-        {"cudasim:tf32=on:libraries=off,cpu", "cudasim:sm_90", "tf32=on without effect: libraries=off"},
+        {"cudasim:tf32=on:libraries=off,cpu", "cudasim:sm_90", "target sm_90, not opened, tf32=on for products"},
     };
     tester_configure(t, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -49,6 +49,7 @@ $(foreach mode,$(CUDA_MODES),$(eval $(call cuda_mode_library,$(mode))))
 ## Hold every CUDA kernel against the plain loops, on the simulated device: in every order of threads and blocks.
 test-cuda-kernels: $(CUDA_TESTS)/kernels $(CUDASIM_LIBRARY)
 	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/kernels $(KERNEL_CASES) cudasim
+	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/kernels $(KERNEL_CASES) --tf32 cudasim
 
 .PHONY: test-cuda-races test-cuda-races-all
 ## The same under the race checker, which also finds what is out of bounds or misaligned: each line and type in few shapes.

@@ -206,8 +206,8 @@ static __global__ void mma_16_bit(bool bfloat, const uint16_t *a, const uint16_t
 static __global__ void mma_tf32(const float *a, const float *b, float *d) {
     const int group = threadIdx.x / 4, k = threadIdx.x % 4;
     uint32_t fragment_a[4], fragment_b[2];
-    for (int i = 0; i < 4; i++) fragment_a[i] = float_to_tf32(a[(group + i % 2 * 8) * 8 + k + i / 2 * 4]);
-    for (int i = 0; i < 2; i++) fragment_b[i] = float_to_tf32(b[(k + i * 4) * 8 + group]);
+    for (int i = 0; i < 4; i++) fragment_a[i] = __float_as_uint(a[(group + i % 2 * 8) * 8 + k + i / 2 * 4]);
+    for (int i = 0; i < 2; i++) fragment_b[i] = __float_as_uint(b[(k + i * 4) * 8 + group]);
     float sum[4] = {1, 1, 1, 1};
     mma_m16n8k8_tf32(sum, fragment_a, fragment_b, sum);
     for (int i = 0; i < 4; i++) d[(group + i / 2 * 8) * 8 + k * 2 + i % 2] = sum[i];

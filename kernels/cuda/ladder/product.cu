@@ -4,7 +4,7 @@
  *
  * Every step multiplies m*n*k times. The steps differ in how often an operand is fetched, from which memory, and in
  * the number of instructions for each multiplication. Operands are halves, sums are floats. Step 5 is
- * product_half.cuh without its edges, other sources and split-K. */
+ * product_mma.cuh without its edges, other sources and split-K. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/ladder/product.h"
