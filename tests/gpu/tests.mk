@@ -7,8 +7,29 @@
 GPU := $(BUILD)/gpu
 GPU_BENCH_SOURCES := tests/gpu/bench.c tests/gpu/bench_table.c tests/cuda/kernel_case.c tests/cuda/wrapped.c tests/onnx_bytes.c tests/report_of.c
 
+TESTS += test-gpu-model
+
+.PHONY: test-gpu-model gpu-model
+## Hold the model of time on a GPU to what tests/gpu/RESULTS.md says of it: how many held-out lines it tells within 25 %.
+test-gpu-model:
+	@mkdir -p $(BUILD)/tests/gpu
+	@python3 tests/gpu/model.py > $(BUILD)/tests/gpu/model.log || { cat $(BUILD)/tests/gpu/model.log; exit 1; }
+	@tail -n 1 $(BUILD)/tests/gpu/model.log
+	@sed 's/[0-9]* of \([0-9]*\) held-out lines/\1 of \1 held-out lines/' tests/gpu/RESULTS.md > $(BUILD)/tests/gpu/model.md
+	@if python3 tests/gpu/model.py --page $(BUILD)/tests/gpu/model.md > /dev/null 2>&1; then echo "a page that says too much was believed"; exit 1; fi
+	@echo "gpu-model: 2 passed, 0 failed"
+
 ifneq ($(CUDASIM_CXX),)
 TESTS += test-gpu-bench
+
+## Say without a GPU what kernels and networks should take on H200, H100, A100 and RTX 4090: modelled, not measured.
+gpu-model: $(TINYORT) $(BUILD)/gpu-networks/bert.onnx
+	@python3 tests/gpu/model.py
+	@python3 tests/gpu/model.py --networks $(BUILD)/gpu-networks --tinyort $(TINYORT)
+
+$(BUILD)/gpu-networks/bert.onnx: $(BUILD)/tests/gpu/networks
+	@mkdir -p $(@D)
+	$(Q)$< $(@D)
 
 # One object, so that what the simulator shares with libtinyort.a by name stays its own.
 $(OBJ)/cudasim/$(CUDASIM_MODE)/bench.o: $(OBJ)/cudasim/$(CUDASIM_MODE)/tests/gpu/bench.o $(call cudasim_simulator,$(CUDASIM_MODE)) \
