@@ -60,7 +60,7 @@ COUNTS = {
     "pool_window_nhwc": (None, Count(870, 8, 6, 66)),
 }
 A_DIMENSION = 50  # instructions for the place of a pack in one more dimension, of a broadcast or a box
-# What has changed since, of which networks are made today: code of ptxas 12.9.
+# What has changed since and networks are made of today: code of ptxas 12.9 for sm_90, which stands for the other architectures too.
 SINCE = {"norm": (Count(550, 24, 1, 80), Count(500, 24, 1, 96)), "epilogue": (Count(290, 4, 1, 34), Count(410, 8, 1, 40))}
 
 
