@@ -10,8 +10,8 @@ typedef enum gpu_type {
     GPU_HALF,
     GPU_BFLOAT16,
     GPU_DOUBLE,
-    GPU_TF32, /* floats that a product rounds to 10 bits: for matmul.h and nhwc.h alone */
-    GPU_TYPE_COUNT
+    GPU_TYPE_COUNT,
+    GPU_TF32 = GPU_TYPE_COUNT /* floats that a product rounds to 10 bits: for matmul.h and nhwc.h alone */
 } gpu_type;
 
 static inline gpu_type gpu_type_of(tort_type type) {

@@ -12,7 +12,7 @@
 typedef pack<int32_t, 4> window_offset; /* a gpu_conv_offset, in one load */
 
 template <class T, class Tile, int LINES, int STEP> struct windows {
-    enum { ALONG_K = 1, K_A_PASS = Tile::THREADS / LINES, PASSES = STEP / K_A_PASS };
+    enum { ALONG_K = 1, ROUNDS = 1, K_A_PASS = Tile::THREADS / LINES, PASSES = STEP / K_A_PASS };
     const T *first;        /* element of the window; may be outside the image */
     const int32_t *next;   /* gpu_conv_offset of the thread's next element */
     int at[GPU_CONV_AXES]; /* where the window begins */

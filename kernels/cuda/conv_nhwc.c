@@ -1,7 +1,7 @@
-/* conv_nhwc.c - Conv and FusedConv of 16-bit images whose channels are last (nhwc.h): a matrix product of windows by
+/* conv_nhwc.c - Conv and FusedConv of images whose channels are last (nhwc.h): a matrix product of windows by
  * weights on tensor cores (implicit GEMM), and a direct kernel if every channel is a group.
  *
- * A window is the channels of its first position, then those of the next, and so on: pieces of 8 channels, whose
+ * A window is the channels of its first position, then those of the next, and so on: pieces of 16 bytes, whose
  * offsets are a table made once per plan. Weights are packed in that order. A 1x1 kernel without strides and padding
  * needs no table: its windows are the rows of X.
  *
@@ -9,6 +9,7 @@
  * window are those of its rows, in planes too. For the kernel they are images of one channel of a 1x1 kernel, with a
  * table of their own. Read next: conv_nhwc.cu. */
 #include <limits.h>
+#include <string.h>
 
 #include "kernels/cuda/matmul.h"
 #include "kernels/cuda/nhwc.h"
@@ -16,11 +17,11 @@
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
-static tort_verdict claim_image(const tort_node_view *node) {
+static tort_verdict claim_image(const tort_target *target, const tort_node_view *node) {
     const tort_conv_params *params = node->params;
     tort_verdict verdict = tort_cuda_claim_window(node, &params->window, GPU_CONV_AXES);
-    if (verdict.code == TORT_YES) verdict = tort_cuda_claim_nhwc(node, 0, params->channels);
-    if (verdict.code == TORT_YES) verdict = tort_cuda_claim_nhwc(node, 0, params->filters);
+    if (verdict.code == TORT_YES) verdict = tort_cuda_claim_nhwc(target, node, params->channels);
+    if (verdict.code == TORT_YES) verdict = tort_cuda_claim_nhwc(target, node, params->filters);
     if (verdict.code != TORT_YES) return verdict;
     if (!node->inputs[1].constant) return tort_no(TORT_NO_DYNAMIC, "", "W is not constant, so it cannot be packed");
     if (tort_sliding_positions(&params->window) <= GPU_NHWC_POSITIONS) return tort_yes();
@@ -29,8 +30,7 @@ static tort_verdict claim_image(const tort_node_view *node) {
 
 tort_verdict tort_cuda_conv_nhwc_claim(const tort_target *target, const tort_node_view *node) {
     const tort_conv_params *params = node->params;
-    const tort_verdict verdict = claim_image(node);
-    (void)target;
+    const tort_verdict verdict = claim_image(target, node);
     if (verdict.code != TORT_YES) return verdict;
     if (params->channels / params->group % GPU_NHWC_PIECE == 0 && params->filters / params->group % GPU_NHWC_PIECE == 0)
         return tort_yes();
@@ -39,16 +39,15 @@ tort_verdict tort_cuda_conv_nhwc_claim(const tort_target *target, const tort_nod
 
 tort_verdict tort_cuda_conv_nhwc_claim_depthwise(const tort_target *target, const tort_node_view *node) {
     const tort_conv_params *params = node->params;
-    const tort_verdict verdict = claim_image(node);
-    (void)target;
+    const tort_verdict verdict = claim_image(target, node);
     if (verdict.code != TORT_YES) return verdict;
     if (params->group == params->channels && params->filters == params->channels) return tort_yes();
     return tort_no(TORT_NO_SHAPE, "", "a group has more than one channel or filter");
 }
 
-tort_verdict tort_cuda_claim_planes(const tort_node_view *node, int32_t axes) {
+tort_verdict tort_cuda_claim_planes(const tort_target *target, const tort_node_view *node, int32_t axes) {
     const tort_conv_params *params = node->params;
-    tort_verdict verdict = tort_cuda_claim_nhwc(node, 0, params->filters);
+    tort_verdict verdict = tort_cuda_claim_nhwc(target, node, params->filters);
     if (verdict.code == TORT_YES) verdict = tort_cuda_claim_window(node, &params->window, axes);
     if (verdict.code != TORT_YES || node->inputs[1].constant) return verdict;
     return tort_no(TORT_NO_DYNAMIC, "", "W is not constant, so it cannot be packed");
@@ -60,8 +59,7 @@ tort_verdict tort_cuda_conv_patches_claim(const tort_target *target, const tort_
     const tort_conv_params *params = node->params;
     const tort_sliding *window = &params->window;
     const int32_t last = window->axes - 1;
-    const tort_verdict verdict = tort_cuda_claim_planes(node, GPU_CONV_AXES);
-    (void)target;
+    const tort_verdict verdict = tort_cuda_claim_planes(target, node, GPU_CONV_AXES);
     if (verdict.code != TORT_YES) return verdict;
     bool pieces = last >= 0 && params->group == 1 && params->channels > 0 && window->dilations[last] == 1 &&
                   window->kernel[last] % GPU_NHWC_PIECE == 0 && window->strides[last] % GPU_NHWC_PIECE == 0 &&
@@ -119,8 +117,9 @@ static gpu_nhwc_conv product_of(const tort_kernel *row, const tort_conv_params *
     return p;
 }
 
-static gpu_tiling tiling_of(const gpu_nhwc_conv *p, gpu_board board) {
-    return tort_cuda_tiling_of(board, true, p->rows, p->filters, p->length, p->group);
+static gpu_tiling tiling_of(const gpu_nhwc_conv *p, gpu_board board, tort_type type) {
+    return tort_cuda_tiling_of(board, gpu_unit_of(gpu_product_type_of(board, type)), p->rows, p->filters, p->length,
+                               p->group);
 }
 
 tort_status tort_cuda_conv_nhwc_check(const tort_conv_params *params, tort_error *error) {
@@ -142,7 +141,7 @@ tort_status tort_cuda_conv_nhwc_size(const tort_target *target, const tort_node_
     const tort_status status = tort_cuda_conv_nhwc_check(params, error);
     if (status) return status;
     const gpu_nhwc_conv p = product_of(node->kernel, params);
-    *scratch = tiling_of(&p, tort_cuda_board_of(target)).scratch;
+    *scratch = tiling_of(&p, tort_cuda_board_of(target), node->inputs[0].type).scratch;
     return TORT_OK;
 }
 
@@ -150,7 +149,7 @@ tort_status tort_cuda_conv_nhwc_pack_size(const tort_target *target, const tort_
                                           uint32_t *consumed, tort_error *error) {
     enum { WEIGHTS = 1 << 1 };
     const tort_info *w = &node->inputs[1];
-    size_t size = 2;
+    size_t size = (size_t)cuda_element_bytes(w->type);
     (void)target;
     for (int32_t i = 0; i < w->rank; i++)
         if (__builtin_mul_overflow(size, (size_t)w->dims[i], &size)) return tort_out_of_memory(error, SIZE_MAX);
@@ -164,18 +163,31 @@ tort_status tort_cuda_conv_nhwc_pack_size(const tort_target *target, const tort_
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
-/* Transposes `matrices` matrices of (rows, columns). */
-static void exchange(const uint16_t *from, uint16_t *to, int64_t matrices, int64_t rows, int64_t columns) {
-    for (int64_t m = 0; m < matrices; m++)
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t c = 0; c < columns; c++) to[(m * columns + c) * rows + r] = from[(m * rows + r) * columns + c];
+/* Rounds floats to the 10 bits that tensor cores take, ties to even. Infinity and NaN stay. */
+static void round_floats(char *data, size_t count) {
+    for (size_t i = 0; i < count; i++, data += sizeof(uint32_t)) {
+        uint32_t bits;
+        memcpy(&bits, data, sizeof bits);
+        if ((bits & 0x7f800000u) != 0x7f800000u) bits = (bits + 0xfffu + (bits >> 13 & 1)) & 0xffffe000u;
+        memcpy(data, &bits, sizeof bits);
+    }
 }
 
-static tort_status pack(tort_prepare *p, int64_t matrices, int64_t rows, int64_t columns) {
-    const size_t bytes = (size_t)(matrices * rows * columns) * sizeof(uint16_t);
-    uint16_t *packed = tort_alloc(p->env, bytes);
+/* Transposes `matrices` matrices of (rows, columns), of elements of so many bytes. */
+static void exchange(const char *from, char *to, size_t bytes, int64_t matrices, int64_t rows, int64_t columns) {
+    for (int64_t m = 0; m < matrices; m++)
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t c = 0; c < columns; c++, from += bytes)
+                memcpy(to + (size_t)((m * columns + c) * rows + r) * bytes, from, bytes);
+}
+
+static tort_status pack(tort_prepare *p, bool rounds, int64_t matrices, int64_t rows, int64_t columns) {
+    const size_t element = (size_t)cuda_element_bytes(p->node->inputs[1].type),
+                 bytes = (size_t)(matrices * rows * columns) * element;
+    char *packed = tort_alloc(p->env, bytes);
     if (!packed) return tort_out_of_memory(p->error, bytes);
-    exchange(p->node->inputs[1].data, packed, matrices, rows, columns);
+    exchange(p->node->inputs[1].data, packed, element, matrices, rows, columns);
+    if (rounds) round_floats(packed, bytes / sizeof(float));
     const tort_status status = cuda_copy(p->device, NULL, p->packed, packed, bytes, TORT_TO_DEVICE, p->error);
     tort_free(p->env, packed, bytes);
     return status;
@@ -183,19 +195,21 @@ static tort_status pack(tort_prepare *p, int64_t matrices, int64_t rows, int64_t
 
 tort_status tort_cuda_conv_nhwc_prepare(tort_prepare *p) {
     const tort_conv_params *params = p->node->params;
-    cudaError_t code = gpu_load_matmul(GPU_HALF);
-    if (code == cudaSuccess) code = gpu_load_nhwc_conv();
+    const gpu_type type = cuda_prepared_type(p);
+    cudaError_t code = gpu_load_matmul(type);
+    if (code == cudaSuccess) code = gpu_load_nhwc_conv(type);
     const tort_status status = tort_cuda_nhwc_loaded(p, code);
     const int64_t channels = params->channels / params->group, positions = tort_sliding_positions(&params->window);
     if (status) return status;
-    return p->node->kernel->variant == GPU_NHWC_PATCHES ? pack(p, 1, 1, params->filters * channels * positions)
-                                                        : pack(p, params->filters, channels, positions);
+    return p->node->kernel->variant == GPU_NHWC_PATCHES
+               ? pack(p, type == GPU_TF32, 1, 1, params->filters * channels * positions)
+               : pack(p, type == GPU_TF32, params->filters, channels, positions);
 }
 
 tort_status tort_cuda_conv_nhwc_prepare_depthwise(tort_prepare *p) {
     const tort_conv_params *params = p->node->params;
-    const tort_status status = tort_cuda_nhwc_loaded(p, gpu_load_nhwc_depthwise());
-    return status ? status : pack(p, 1, params->filters, tort_sliding_positions(&params->window));
+    const tort_status status = tort_cuda_nhwc_loaded(p, gpu_load_nhwc_depthwise(cuda_prepared_type(p)));
+    return status ? status : pack(p, false, 1, params->filters, tort_sliding_positions(&params->window));
 }
 
 /* ---- the table of offsets ---------------------------------------------------------------------------------------- */
@@ -220,14 +234,20 @@ static bool is_pointwise(const gpu_nhwc_conv *p) {
     return all;
 }
 
+/* Elements that are copied at once. */
+static int64_t piece_of(const tort_node_view *node) {
+    return 16 / cuda_element_bytes(node->inputs[0].type);
+}
+
 static void fill_table(const tort_node_view *node, void *entries) {
     const tort_conv_params *params = node->params;
     const gpu_nhwc_conv p = product_of(node->kernel, params);
     const bool patches = node->kernel->variant == GPU_NHWC_PATCHES;
     const int64_t positions = tort_sliding_positions(&params->window);
+    const int64_t piece = piece_of(node);
     gpu_nhwc_offset *offsets = entries;
-    for (int64_t k = 0; k + GPU_NHWC_PIECE <= p.length; k += GPU_NHWC_PIECE)
-        offsets[k / GPU_NHWC_PIECE] =
+    for (int64_t k = 0; k + piece <= p.length; k += piece)
+        offsets[k / piece] =
             patches
                 ? (gpu_nhwc_offset){tort_cuda_conv_offset(&params->window, k / positions, k % positions).elements, 1}
                 : offset_of(&p, k);
@@ -236,7 +256,7 @@ static void fill_table(const tort_node_view *node, void *entries) {
 tort_status tort_cuda_conv_nhwc_fit(tort_fit *fit) {
     const gpu_nhwc_conv p = product_of(fit->node->kernel, fit->node->params);
     if (is_pointwise(&p) || !p.rows) return TORT_OK;
-    const size_t count = (size_t)gpu_conv_offset_count(p.length) / GPU_NHWC_PIECE + GPU_NHWC_AHEAD;
+    const size_t count = (size_t)(gpu_conv_offset_count(p.length) / piece_of(fit->node)) + GPU_NHWC_AHEAD;
     return cuda_table_fit(fit, count * sizeof(gpu_nhwc_offset), fill_table);
 }
 
@@ -265,7 +285,7 @@ static cudaError_t run_pointwise(const tort_call *call, const gpu_nhwc_conv *p, 
                                 .beta = 1.0f,
                                 .epilogue = p->epilogue};
     const gpu_matmul_operands operands = {.a = o.x, .b = o.w, .c = o.bias, .residual = o.residual, .y = o.y};
-    return gpu_run_matmul(cuda_stream_of(call), GPU_HALF, &product, &operands, tiling, parts);
+    return gpu_run_matmul(cuda_stream_of(call), cuda_product_type(call), &product, &operands, tiling, parts);
 }
 
 tort_status tort_cuda_conv_nhwc_run(const tort_call *call) {
@@ -273,17 +293,18 @@ tort_status tort_cuda_conv_nhwc_run(const tort_call *call) {
     const cuda_table *table = call->fitted;
     const gpu_parts parts = {call->scratch, stream->arrivals};
     gpu_nhwc_conv p = product_of(call->kernel, call->params);
-    const gpu_tiling tiling = tiling_of(&p, stream->device->board);
+    const gpu_tiling tiling = tiling_of(&p, stream->device->board, call->inputs[0].type);
     if (!p.rows) return TORT_OK;
     if (!table) return cuda_launched(call, run_pointwise(call, &p, &tiling, &parts));
     const gpu_conv_operands o = operands_of(call);
     p.offsets = table->entries;
-    return cuda_launched(call, gpu_run_nhwc_conv(cuda_stream_of(call), &p, &o, &tiling, &parts));
+    return cuda_launched(call,
+                         gpu_run_nhwc_conv(cuda_stream_of(call), cuda_product_type(call), &p, &o, &tiling, &parts));
 }
 
 tort_status tort_cuda_conv_nhwc_run_depthwise(const tort_call *call) {
     const gpu_nhwc_conv p = images_of(call->params);
     const gpu_conv_operands o = operands_of(call);
-    return cuda_launched(call, gpu_run_nhwc_depthwise(cuda_stream_of(call), &p, &o));
+    return cuda_launched(call, gpu_run_nhwc_depthwise(cuda_stream_of(call), cuda_product_type(call), &p, &o));
 }
 #endif

@@ -81,7 +81,7 @@ static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
                                      packs,
                                      p.epilogue};
         const pixel_windows<T, Tile, Tile::M> a(p, (const T *)o.x + group * p.channels, at.first_row, at.from);
-        const lines_along_k<T, Tile, Tile::N> b((const T *)o.w + filter * p.length, p.length, at.first_column,
+        const rounded_lines<T, Tile, Tile::N> b((const T *)o.w + filter * p.length, p.length, at.first_column,
                                                 p.filters, at.from, at.to);
         product_mma<Tile, T>(a, b, y, at, parts);
         __syncthreads();
@@ -135,31 +135,37 @@ static __global__ void conv_depthwise_nhwc(gpu_nhwc_conv p, gpu_conv_operands o,
 
 /* ---- launchers ---- */
 
-static auto choose(gpu_tile tile) {
-    return for_mma_tile(tile, [](auto of) { return kernel_of<decltype(of)>(conv_nhwc<half, decltype(of)>); });
+static auto choose(gpu_type type, gpu_tile tile) {
+    return for_image(type, [=](auto zero) {
+        return for_mma_tile(tile,
+                            [](auto of) { return kernel_of<decltype(of)>(conv_nhwc<decltype(zero), decltype(of)>); });
+    });
 }
 
-cudaError_t gpu_run_nhwc_conv(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o,
+cudaError_t gpu_run_nhwc_conv(gpu_stream stream, gpu_type type, const gpu_nhwc_conv *p, const gpu_conv_operands *o,
                               const gpu_tiling *tiling, const gpu_parts *parts) {
-    const auto choice = choose(tiling->tile);
+    const auto choice = choose(type, tiling->tile);
     const dim3 grid((unsigned)tiling->tiles, (unsigned)tiling->parts, grid_extent((size_t)p->group));
     const bool packs = ((uintptr_t)o->y | (uintptr_t)o->residual | (uintptr_t)o->bias) % 16 == 0;
     return launch_overlapping(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, *tiling, *parts,
                               packs);
 }
 
-cudaError_t gpu_load_nhwc_conv(void) {
-    return load_tiles(choose);
+cudaError_t gpu_load_nhwc_conv(gpu_type type) {
+    return load_tiles([=](gpu_tile tile) { return choose(type, tile); });
 }
 
-cudaError_t gpu_run_nhwc_depthwise(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o) {
+cudaError_t gpu_run_nhwc_depthwise(gpu_stream stream, gpu_type type, const gpu_nhwc_conv *p,
+                                   const gpu_conv_operands *o) {
     const unsigned pieces = (unsigned)(p->group / PIECE);
     const size_t count = (size_t)p->rows * pieces;
     if (!count) return cudaSuccess;
-    return launch_overlapping(conv_depthwise_nhwc<half>, grid_blocks(count), GRID_THREADS, 0, stream, *p, *o, pieces,
-                              count);
+    return for_image(type, [=](auto zero) {
+        return launch_overlapping(conv_depthwise_nhwc<decltype(zero)>, grid_blocks(count), GRID_THREADS, 0, stream, *p,
+                                  *o, pieces, count);
+    });
 }
 
-cudaError_t gpu_load_nhwc_depthwise(void) {
-    return load_kernel(conv_depthwise_nhwc<half>);
+cudaError_t gpu_load_nhwc_depthwise(gpu_type type) {
+    return for_image(type, [](auto zero) { return load_kernel(conv_depthwise_nhwc<decltype(zero)>); });
 }

@@ -79,9 +79,9 @@ static bool is_small(const tort_conv_params *params) {
 
 tort_verdict tort_cuda_stem_claim(const tort_target *target, const tort_node_view *node) {
     const tort_conv_params *params = node->params;
-    tort_verdict verdict = tort_cuda_claim_planes(node, 2);
-    if (verdict.code == TORT_YES) verdict = tort_cuda_claim_product(target, node);
+    tort_verdict verdict = tort_cuda_claim_planes(target, node, 2);
     if (verdict.code != TORT_YES) return verdict;
+    if (node->inputs[0].type == TORT_FLOAT) return tort_no(TORT_NO_TYPE, "", "float, the kernel takes 16-bit elements");
     if (params->group != 1)
         return tort_no(TORT_NO_ATTR, "", "group=%lld, the kernel has one", (long long)params->group);
     if (params->window.axes == 2 && is_small(params)) {
@@ -147,7 +147,7 @@ tort_status tort_cuda_stem_prepare(tort_prepare *p) {
     const tort_conv_params *params = p->node->params;
     const gpu_stem stem = stem_of(params);
     const size_t bytes = packed_filters(&stem) * length_of(&stem) * sizeof(uint16_t);
-    tort_status status = tort_cuda_nhwc_loaded(p, gpu_load_stem(stem.stride_w));
+    tort_status status = tort_cuda_nhwc_loaded(p, gpu_load_stem(gpu_type_of(p->node->inputs[0].type), stem.stride_w));
     uint16_t *packed = status ? NULL : tort_alloc_zero(p->env, bytes, 1);
     if (status) return status;
     if (!packed) return tort_out_of_memory(p->error, bytes);
@@ -161,6 +161,6 @@ tort_status tort_cuda_stem_run(const tort_call *call) {
     const gpu_stem p = stem_of(call->params);
     gpu_conv_operands o = tort_cuda_conv_operands(call);
     o.w = call->packed;
-    return cuda_launched(call, gpu_run_stem(cuda_stream_of(call), &p, &o));
+    return cuda_launched(call, gpu_run_stem(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &p, &o));
 }
 #endif

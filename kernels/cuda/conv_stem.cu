@@ -160,20 +160,24 @@ static const unsigned MAX_BLOCKS = 1024;
 
 typedef void (*stem_kernel)(gpu_stem, gpu_conv_operands, bool, bool);
 
-static stem_kernel choose(int32_t stride) {
-    return stride == 1 ? conv_stem<half, 1> : stride == 2 ? conv_stem<half, 2> : conv_stem<half, 4>;
+template <class T> static stem_kernel choose_stride(int32_t stride) {
+    return stride == 1 ? conv_stem<T, 1> : stride == 2 ? conv_stem<T, 2> : conv_stem<T, 4>;
 }
 
-cudaError_t gpu_run_stem(gpu_stream stream, const gpu_stem *p, const gpu_conv_operands *o) {
+static stem_kernel choose(gpu_type type, int32_t stride) {
+    return type == GPU_BFLOAT16 ? choose_stride<bfloat16>(stride) : choose_stride<half>(stride);
+}
+
+cudaError_t gpu_run_stem(gpu_stream stream, gpu_type type, const gpu_stem *p, const gpu_conv_operands *o) {
     const size_t all = (size_t)p->batch * (size_t)p->tiles;
     if (!all) return cudaSuccess;
     const dim3 grid(all < MAX_BLOCKS ? (unsigned)all : MAX_BLOCKS, (unsigned)gpu_pieces(p->filters, GPU_STEM_FILTERS));
     const bool whole = (uintptr_t)o->x % 16 == 0 && p->in_w % PIECE == 0;
     const bool packs = ((uintptr_t)o->y | (uintptr_t)o->residual | (uintptr_t)o->bias) % 16 == 0;
-    return launch_overlapping(choose(p->stride_w), grid, GPU_STEM_THREADS, gpu_stem_shared(p), stream, *p, *o, whole,
-                              packs);
+    return launch_overlapping(choose(type, p->stride_w), grid, GPU_STEM_THREADS, gpu_stem_shared(p), stream, *p, *o,
+                              whole, packs);
 }
 
-cudaError_t gpu_load_stem(int32_t stride) {
-    return allow_dynamic_shared(choose(stride), GPU_STEM_SHARED);
+cudaError_t gpu_load_stem(gpu_type type, int32_t stride) {
+    return allow_dynamic_shared(choose(type, stride), GPU_STEM_SHARED);
 }

@@ -47,6 +47,15 @@ template <class Use> static inline cudaError_t for_real(gpu_type type, Use use) 
     }
 }
 
+/* Of images with channels last (nhwc.h). */
+template <class Use> static inline auto for_image(gpu_type type, Use use) {
+    switch (type) {
+    case GPU_HALF: return use(half());
+    case GPU_BFLOAT16: return use(bfloat16());
+    default: return use(float());
+    }
+}
+
 /* Elements of 1, 2, 4 or 8 bytes that are only moved, whatever their type: T is unsigned. */
 template <class Use> static inline cudaError_t for_bytes(int bytes, Use use) {
     switch (bytes) {

@@ -16,8 +16,7 @@ enum { MAX_PARTS = 16 };
 
 static tort_verdict claim_move(const tort_target *target, const tort_node_view *node) {
     const tort_info *x = &node->inputs[0];
-    const tort_verdict verdict = tort_cuda_claim_nhwc(node, 0, x->rank > 1 ? x->dims[1] : 0);
-    (void)target;
+    const tort_verdict verdict = tort_cuda_claim_nhwc(target, node, x->rank > 1 ? x->dims[1] : 0);
     if (verdict.code != TORT_YES) return verdict;
     if (x->rank < 3 || x->rank > 2 + GPU_CONV_AXES) return tort_no(TORT_NO_SHAPE, "", "is for images of 1 to 3 axes");
     if (node->input_count > MAX_PARTS || node->output_count > MAX_PARTS)
@@ -64,11 +63,11 @@ static void order_call(const tort_call *call, const void *params, ordered_call *
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
 static tort_status prepare_move(tort_prepare *p) {
-    return tort_cuda_nhwc_loaded(p, gpu_load_copy_box(2));
+    return tort_cuda_nhwc_loaded(p, gpu_load_copy_box(cuda_element_bytes(p->node->inputs[0].type)));
 }
 
 static tort_status prepare_pad(tort_prepare *p) {
-    return tort_cuda_nhwc_loaded(p, gpu_load_pad(2));
+    return tort_cuda_nhwc_loaded(p, gpu_load_pad(cuda_element_bytes(p->node->inputs[0].type)));
 }
 
 /* The params of Concat and of Split begin with the parts; what Split's have besides is for absent outputs, which the

@@ -6,13 +6,15 @@
 #include "ops/extent.h"
 
 static bool fits(const tort_info *info) {
-    return info->type == TORT_FLOAT16 && info->rank >= 3 && info->rank <= 2 + GPU_CONV_AXES && info->dims[1] > 0 &&
-           info->dims[1] % GPU_NHWC_PIECE == 0;
+    return (info->type == TORT_FLOAT16 || info->type == TORT_BFLOAT16 || info->type == TORT_FLOAT) && info->rank >= 3 &&
+           info->rank <= 2 + GPU_CONV_AXES && info->dims[1] > 0 && info->dims[1] % GPU_NHWC_PIECE == 0;
 }
 
-tort_verdict tort_cuda_claim_nhwc(const tort_node_view *node, int32_t input, int64_t channels) {
-    const tort_type type = node->inputs[input].type;
-    if (type != TORT_FLOAT16) return tort_no(TORT_NO_TYPE, "", "%s, channels last are float16", tort_type_name(type));
+tort_verdict tort_cuda_claim_nhwc(const tort_target *target, const tort_node_view *node, int64_t channels) {
+    const tort_verdict verdict = tort_cuda_claim_product(target, node);
+    if (verdict.code != TORT_YES) return verdict;
+    if (node->inputs[0].type == TORT_FLOAT && !tort_cuda_board_of(target).tf32)
+        return tort_no(TORT_NO_TYPE, "", "exact float, channels last are for tensor cores (tf32=on)");
     if (channels <= 0) return tort_no(TORT_NO_DYNAMIC, "", "the number of channels is not known");
     if (channels % GPU_NHWC_PIECE == 0) return tort_yes();
     return tort_no(TORT_NO_SHAPE, "", "%lld channels, channels last come in eights", (long long)channels);
@@ -20,7 +22,8 @@ tort_verdict tort_cuda_claim_nhwc(const tort_node_view *node, int32_t input, int
 
 #ifdef CUDA_DEVICE
 tort_status tort_cuda_nhwc_loaded(tort_prepare *p, cudaError_t code) {
-    return cuda_loaded(p, code == cudaSuccess ? gpu_load_copy_box(sizeof(uint16_t)) : code);
+    const int bytes = cuda_element_bytes(p->node->inputs[0].type);
+    return cuda_loaded(p, code == cudaSuccess ? gpu_load_copy_box(bytes) : code);
 }
 
 /* Transposes the matrix of channels and pixels of each image. */
@@ -32,8 +35,8 @@ static tort_status convert(const tort_call *call, bool to_plain) {
                          .dims = {x->dims[0], rows, columns},
                          .dst_strides = {rows * columns, columns, 1},
                          .src_strides = {rows * columns, 1, rows}};
-    return cuda_launched(call,
-                         gpu_copy_box(cuda_stream_of(call), sizeof(uint16_t), call->outputs[0].data, x->data, &box));
+    return cuda_launched(
+        call, gpu_copy_box(cuda_stream_of(call), cuda_element_bytes(x->type), call->outputs[0].data, x->data, &box));
 }
 
 static tort_status from_plain(const tort_call *call) {

@@ -1,8 +1,9 @@
-/* nhwc.h - the layout of 16-bit images with channels last, and its convolutions and pools. Plain C.
+/* nhwc.h - the layout of images with channels last, and its convolutions and pools: of 16-bit elements, and of floats
+ * whose products are rounded (tf32=on). Plain C.
  *
- * Tensors are stored as N, pixels, C instead of N, C, pixels: 8 channels of a pixel are then one load of 16 bytes,
- * and directly an operand of a tensor core. Only tensors whose number of channels is a multiple of 8 are stored so,
- * which needs no padding. */
+ * Tensors are stored as N, pixels, C instead of N, C, pixels: 8 channels of a pixel are then one load of 16 bytes (4
+ * floats), and directly an operand of a tensor core. Only tensors whose number of channels is a multiple of 8 are
+ * stored so, which needs no padding. */
 #ifndef TORT_KERNELS_CUDA_NHWC_H
 #define TORT_KERNELS_CUDA_NHWC_H
 
@@ -14,7 +15,7 @@ struct tort_conv_params;
 
 enum {
     GPU_NHWC = 1,            /* index among the provider's layouts */
-    GPU_NHWC_PIECE = 8,      /* channels in a piece */
+    GPU_NHWC_PIECE = 8,      /* channels that a thread takes */
     GPU_NHWC_POSITIONS = 32, /* max positions of a kernel: each is a bit of a pixel's mask */
     GPU_NHWC_AHEAD = 8,      /* extra entries after the offset table, readable but unused */
     GPU_NHWC_PATCHES = 1     /* variant of the row whose X is not in the layout */
@@ -22,10 +23,10 @@ enum {
 
 extern const tort_layout tort_cuda_layouts[];
 
-/* True if input i has a type and a number of channels that fit the layout. */
-tort_verdict tort_cuda_claim_nhwc(const tort_node_view *node, int32_t input, int64_t channels);
+/* Accepts an input 0 whose type fits the layout, and such a number of channels. */
+tort_verdict tort_cuda_claim_nhwc(const tort_target *target, const tort_node_view *node, int64_t channels);
 
-/* A piece of 8 channels of any window: its offset from the window's first element, and the bit of its position. */
+/* A piece of 16 bytes of any window: its offset from the window's first element, and the bit of its position. */
 typedef struct gpu_nhwc_offset {
     int32_t elements;
     uint32_t bit; /* 0: past the end of the window */
@@ -46,7 +47,7 @@ typedef struct gpu_nhwc_conv {
 tort_verdict tort_cuda_conv_nhwc_claim(const tort_target *target, const tort_node_view *node);
 tort_verdict tort_cuda_conv_nhwc_claim_depthwise(const tort_target *target, const tort_node_view *node);
 /* Claims of an X of planes: filters that fit the layout, up to so many axes, and a constant W. */
-tort_verdict tort_cuda_claim_planes(const tort_node_view *node, int32_t axes);
+tort_verdict tort_cuda_claim_planes(const tort_target *target, const tort_node_view *node, int32_t axes);
 /* Checks that offsets and rows fit 32 bits. */
 tort_status tort_cuda_conv_nhwc_check(const struct tort_conv_params *params, tort_error *error);
 tort_verdict tort_cuda_conv_patches_claim(const tort_target *target, const tort_node_view *node);
@@ -57,12 +58,13 @@ tort_status tort_cuda_conv_nhwc_pack_size(const tort_target *target, const tort_
                                           uint32_t *consumed, tort_error *error);
 
 /* Weights are (filters, positions, channels of a group). Y is not empty. */
-GPU_LAUNCHER gpu_run_nhwc_conv(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o,
+GPU_LAUNCHER gpu_run_nhwc_conv(gpu_stream stream, gpu_type type, const gpu_nhwc_conv *p, const gpu_conv_operands *o,
                                const gpu_tiling *tiling, const gpu_parts *parts);
-GPU_LAUNCHER gpu_load_nhwc_conv(void);
+GPU_LAUNCHER gpu_load_nhwc_conv(gpu_type type);
 /* Depthwise convolution: one channel and one filter per group; weights are (positions, channels). */
-GPU_LAUNCHER gpu_run_nhwc_depthwise(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o);
-GPU_LAUNCHER gpu_load_nhwc_depthwise(void);
+GPU_LAUNCHER gpu_run_nhwc_depthwise(gpu_stream stream, gpu_type type, const gpu_nhwc_conv *p,
+                                    const gpu_conv_operands *o);
+GPU_LAUNCHER gpu_load_nhwc_depthwise(gpu_type type);
 
 /* ---- a convolution of few channels, which are planes, to the layout: conv_stem.c ---- */
 
@@ -114,16 +116,17 @@ tort_status tort_cuda_stem_pack_size(const tort_target *target, const tort_node_
 /* W is packed: for each 64 filters, for each 16 elements of a window: 16 of each filter,
  * whose halves are exchanged in every other 4 filters, so that 8 filters are in 8 groups of banks. The stride is 1, 2
  * or 4. */
-GPU_LAUNCHER gpu_run_stem(gpu_stream stream, const gpu_stem *p, const gpu_conv_operands *o);
-GPU_LAUNCHER gpu_load_stem(int32_t stride);
+GPU_LAUNCHER gpu_run_stem(gpu_stream stream, gpu_type type, const gpu_stem *p, const gpu_conv_operands *o);
+GPU_LAUNCHER gpu_load_stem(gpu_type type, int32_t stride);
 
 /* Windowed pools with the arguments of pool.h, whose planes are counted over batch and channels. */
-GPU_LAUNCHER gpu_run_nhwc_pool(gpu_stream stream, const gpu_pool *p, int64_t channels, const void *x, void *y);
-GPU_LAUNCHER gpu_load_nhwc_pool(void);
+GPU_LAUNCHER gpu_run_nhwc_pool(gpu_stream stream, gpu_type type, const gpu_pool *p, int64_t channels, const void *x,
+                               void *y);
+GPU_LAUNCHER gpu_load_nhwc_pool(gpu_type type);
 /* Y is in the plain layout, which is the same for a single pixel: the average or maximum of a channel. */
-GPU_LAUNCHER gpu_run_nhwc_global_pool(gpu_stream stream, bool maximum, int64_t batch, int64_t channels, int64_t pixels,
-                                      const void *x, void *y);
-GPU_LAUNCHER gpu_load_nhwc_global_pool(void);
+GPU_LAUNCHER gpu_run_nhwc_global_pool(gpu_stream stream, gpu_type type, bool maximum, int64_t batch, int64_t channels,
+                                      int64_t pixels, const void *x, void *y);
+GPU_LAUNCHER gpu_load_nhwc_global_pool(gpu_type type);
 
 /* Returns the status of prepare for the result of a kernel's loader; also loads the conversions that surround the
  * kernel. */

@@ -10,19 +10,36 @@
 #include "kernels/cuda/broadcast.h"
 #include "kernels/cuda/grid.h"
 
-template <class T, int size> struct alignas(sizeof(T) * size) pack { T at[size]; };
+template <class T, int size> struct alignas(sizeof(T) * size < 16 ? sizeof(T) * size : 16) pack { T at[size]; };
 
 /* Elements in a pack, for kernels that access both types: a pack of the wider type fills 16 bytes. */
 template <class A, class B = A> struct pack_size {
     enum { VALUE = 16 / (sizeof(A) > sizeof(B) ? sizeof(A) : sizeof(B)) };
 };
 
+/* A pack of more than 16 bytes takes an access for each 16. */
 template <int size, class T> static __device__ __forceinline__ pack<T, size> load_pack(const T *from) {
-    return load_vector((const pack<T, size> *)from);
+    if constexpr (sizeof(T) * size <= 16) {
+        return load_vector((const pack<T, size> *)from);
+    } else {
+        const pack<T, size / 2> parts[2] = {load_pack<size / 2>(from), load_pack<size / 2>(from + size / 2)};
+        pack<T, size> all;
+#pragma unroll
+        for (int i = 0; i < size; i++) all.at[i] = parts[i / (size / 2)].at[i % (size / 2)];
+        return all;
+    }
 }
 
 template <int size, class T> static __device__ __forceinline__ void store_pack(T *to, const pack<T, size> &value) {
-    store_vector((pack<T, size> *)to, value);
+    if constexpr (sizeof(T) * size <= 16) {
+        store_vector((pack<T, size> *)to, value);
+    } else {
+        pack<T, size / 2> parts[2];
+#pragma unroll
+        for (int i = 0; i < size; i++) parts[i / (size / 2)].at[i % (size / 2)] = value.at[i];
+        store_pack<size / 2>(to, parts[0]);
+        store_pack<size / 2>(to + size / 2, parts[1]);
+    }
 }
 
 template <int size, class T> static __device__ __forceinline__ pack<T, size> same_pack(T value) {

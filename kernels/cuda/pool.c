@@ -25,14 +25,16 @@ static tort_verdict claim_global(const tort_target *target, const tort_node_view
 /* The claim of the channels-last kernel. */
 static tort_verdict claim_pool_nhwc(const tort_target *target, const tort_node_view *node) {
     const tort_verdict verdict = claim_pool(target, node);
-    return verdict.code == TORT_YES ? tort_cuda_claim_nhwc(node, 0, ((const tort_pool_params *)node->params)->channels)
-                                    : verdict;
+    return verdict.code == TORT_YES
+               ? tort_cuda_claim_nhwc(target, node, ((const tort_pool_params *)node->params)->channels)
+               : verdict;
 }
 
 static tort_verdict claim_global_nhwc(const tort_target *target, const tort_node_view *node) {
     const tort_verdict verdict = claim_global(target, node);
-    return verdict.code == TORT_YES ? tort_cuda_claim_nhwc(node, 0, ((const tort_pool_params *)node->params)->channels)
-                                    : verdict;
+    return verdict.code == TORT_YES
+               ? tort_cuda_claim_nhwc(target, node, ((const tort_pool_params *)node->params)->channels)
+               : verdict;
 }
 
 #ifdef CUDA_DEVICE
@@ -89,26 +91,26 @@ static tort_status run_global(const tort_call *call) {
 }
 
 static tort_status prepare_pool_nhwc(tort_prepare *p) {
-    return tort_cuda_nhwc_loaded(p, gpu_load_nhwc_pool());
+    return tort_cuda_nhwc_loaded(p, gpu_load_nhwc_pool(gpu_type_of(p->node->inputs[0].type)));
 }
 
 static tort_status run_pool_nhwc(const tort_call *call) {
     const tort_pool_params *params = call->params;
     const gpu_pool p = pool_of(params);
-    return cuda_launched(call, gpu_run_nhwc_pool(cuda_stream_of(call), &p, params->channels, call->inputs[0].data,
-                                                 call->outputs[0].data));
+    return cuda_launched(call, gpu_run_nhwc_pool(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &p,
+                                                 params->channels, call->inputs[0].data, call->outputs[0].data));
 }
 
 static tort_status prepare_global_nhwc(tort_prepare *p) {
-    return tort_cuda_nhwc_loaded(p, gpu_load_nhwc_global_pool());
+    return tort_cuda_nhwc_loaded(p, gpu_load_nhwc_global_pool(gpu_type_of(p->node->inputs[0].type)));
 }
 
 static tort_status run_global_nhwc(const tort_call *call) {
     const tort_pool_params *params = call->params;
     const int64_t pixels = tort_extent(call->inputs[0].dims, 2, call->inputs[0].rank);
-    return cuda_launched(call, gpu_run_nhwc_global_pool(cuda_stream_of(call), params->kind == TORT_POOL_MAX,
-                                                        params->batch, params->channels, pixels, call->inputs[0].data,
-                                                        call->outputs[0].data));
+    return cuda_launched(call, gpu_run_nhwc_global_pool(cuda_stream_of(call), gpu_type_of(call->inputs[0].type),
+                                                        params->kind == TORT_POOL_MAX, params->batch, params->channels,
+                                                        pixels, call->inputs[0].data, call->outputs[0].data));
 }
 #endif
 

@@ -264,15 +264,19 @@ template <class T> static __global__ void pool_nhwc(gpu_pool p, unsigned pieces,
     }
 }
 
-cudaError_t gpu_run_nhwc_pool(gpu_stream stream, const gpu_pool *p, int64_t channels, const void *x, void *y) {
+cudaError_t gpu_run_nhwc_pool(gpu_stream stream, gpu_type type, const gpu_pool *p, int64_t channels, const void *x,
+                              void *y) {
     const size_t count = (size_t)(p->planes * p->window.out_h * p->window.out_w) / GPU_NHWC_PIECE;
     if (!count) return cudaSuccess;
-    return launch(pool_nhwc<half>, grid_blocks(count), GRID_THREADS, 0, stream, *p,
-                  (unsigned)(channels / GPU_NHWC_PIECE), (const half *)x, (half *)y, count);
+    return for_image(type, [=](auto zero) {
+        typedef decltype(zero) T;
+        return launch(pool_nhwc<T>, grid_blocks(count), GRID_THREADS, 0, stream, *p,
+                      (unsigned)(channels / GPU_NHWC_PIECE), (const T *)x, (T *)y, count);
+    });
 }
 
-cudaError_t gpu_load_nhwc_pool(void) {
-    return load_kernel(pool_nhwc<half>);
+cudaError_t gpu_load_nhwc_pool(gpu_type type) {
+    return for_image(type, [](auto zero) { return load_kernel(pool_nhwc<decltype(zero)>); });
 }
 
 /* ---- global pools: a block makes 8 pieces of 8 channels of an image; its threads share the pixels ---- */
@@ -312,15 +316,18 @@ static __global__ void global_pool_nhwc(bool maximum, int64_t batch, unsigned pi
     }
 }
 
-cudaError_t gpu_run_nhwc_global_pool(gpu_stream stream, bool maximum, int64_t batch, int64_t channels, int64_t pixels,
-                                     const void *x, void *y) {
+cudaError_t gpu_run_nhwc_global_pool(gpu_stream stream, gpu_type type, bool maximum, int64_t batch, int64_t channels,
+                                     int64_t pixels, const void *x, void *y) {
     const unsigned pieces = (unsigned)(channels / GPU_NHWC_PIECE);
     if (!batch || !pieces) return cudaSuccess;
     const dim3 grid((pieces + POOLED_PIECES - 1) / POOLED_PIECES, grid_extent((size_t)batch));
-    return launch(global_pool_nhwc<half>, grid, dim3(POOLED_PIECES, POOLING_THREADS), 0, stream, maximum, batch, pieces,
-                  pixels, (const half *)x, (half *)y);
+    return for_image(type, [=](auto zero) {
+        typedef decltype(zero) T;
+        return launch(global_pool_nhwc<T>, grid, dim3(POOLED_PIECES, POOLING_THREADS), 0, stream, maximum, batch,
+                      pieces, pixels, (const T *)x, (T *)y);
+    });
 }
 
-cudaError_t gpu_load_nhwc_global_pool(void) {
-    return load_kernel(global_pool_nhwc<half>);
+cudaError_t gpu_load_nhwc_global_pool(gpu_type type) {
+    return for_image(type, [](auto zero) { return load_kernel(global_pool_nhwc<decltype(zero)>); });
 }

@@ -108,6 +108,7 @@ template <class T, int LINES> static __device__ __forceinline__ unsigned place_a
 template <class T, class Tile, int LINES> struct lines_along_k {
     enum {
         ALONG_K = 1,
+        ROUNDS = 1,
         STEP = step_of<T, Tile>::SIZE,
         LINES_A_PASS = Tile::THREADS / Tile::PIECES,
         PASSES = LINES / LINES_A_PASS
@@ -137,10 +138,17 @@ template <class T, class Tile, int LINES> struct lines_along_k {
     }
 };
 
+/* The same of floats that have been rounded before. */
+template <class T, class Tile, int LINES> struct rounded_lines : lines_along_k<T, Tile, LINES> {
+    enum { ROUNDS = 0 };
+    using lines_along_k<T, Tile, LINES>::lines_along_k;
+};
+
 /* Lines that are adjacent in memory, with k strided. A thread copies one piece at each of PASSES values of k. */
 template <class T, class Tile, int LINES> struct lines_across {
     enum {
         ALONG_K = 0,
+        ROUNDS = 1,
         SIZE = piece_of<T>::SIZE,
         STEP = step_of<T, Tile>::SIZE,
         K_A_PASS = Tile::THREADS / (LINES / SIZE),
@@ -170,7 +178,7 @@ template <class T, class Tile, int LINES> struct lines_across {
 
 /* Any strides and alignment, one element at a time: for shapes whose rows do not begin at whole pieces. */
 template <class T, class Tile, int LINES> struct lines_anyhow {
-    enum { ALONG_K = 1, STEP = step_of<T, Tile>::SIZE };
+    enum { ALONG_K = 1, ROUNDS = 1, STEP = step_of<T, Tile>::SIZE };
     const T *data;
     int64_t line_stride, k_stride, lines, k, to;
 
@@ -216,7 +224,8 @@ static __device__ __forceinline__ void round_operands(uint32_t (&operands)[4], f
 /* Loads the operands of 2 pieces of k from a warp's LINES_A_WARP lines, which begin at `first`, in blocks of 16 lines.
  * mma expects the four 8x8 matrices of a block in a different order for A (lines 0-7, lines 8-15, then both for the
  * second piece) and B (the pieces of lines 0-7, then those of lines 8-15). */
-template <class T, class Tile, bool ALONG_K, bool AS_A, int LINES, int LINES_A_WARP> struct fragment_reader {
+template <class T, class Tile, bool ALONG_K, bool AS_A, bool ROUNDS, int LINES, int LINES_A_WARP>
+struct fragment_reader {
     enum { BLOCKS = LINES_A_WARP / 16, PLACES = ALONG_K ? Tile::PIECES / 2 : BLOCKS, QUADS = 0 };
     unsigned place[PLACES]; /* one per 2 pieces along k, one per block of lines across: the XOR differs in each */
 
@@ -235,7 +244,7 @@ template <class T, class Tile, bool ALONG_K, bool AS_A, int LINES, int LINES_A_W
                 ldmatrix_x4(blocks[i], stage + place[piece / 2] + i * 16 * step_of<T, Tile>::SIZE);
             else
                 ldmatrix_x4_trans(blocks[i], stage + place[i] + piece * PIECE * LINES);
-            round_operands(blocks[i], T());
+            if (ROUNDS) round_operands(blocks[i], T());
         }
     }
 };
@@ -243,7 +252,7 @@ template <class T, class Tile, bool ALONG_K, bool AS_A, int LINES, int LINES_A_W
 /* Floats across k as B, which ldmatrix cannot transpose. Lane l loads 4 lines at k = l % 4 and 4 further on, one for
  * each of 4 operands: the columns of 32 sums lie by fours then (QUADS), which costs nothing. */
 template <class Tile, int LINES, int LINES_A_WARP>
-struct fragment_reader<float, Tile, false, false, LINES, LINES_A_WARP> {
+struct fragment_reader<float, Tile, false, false, true, LINES, LINES_A_WARP> {
     enum { BLOCKS = LINES_A_WARP / 16, QUADS = 1 };
     unsigned place;
 
@@ -322,8 +331,8 @@ static __device__ __forceinline__ void product_mma(A a, B b, const Output &y, co
     T *const shared = dynamic_shared<T>(), *const end = shared + Tile::STAGES * STAGE;
     const unsigned warp = threadIdx.x / 32;
     const unsigned row = warp / Tile::WARPS_N * Tile::WARP_M, column = warp % Tile::WARPS_N * Tile::WARP_N;
-    typedef fragment_reader<T, Tile, A::ALONG_K, true, Tile::M, Tile::WARP_M> reader_a;
-    typedef fragment_reader<T, Tile, B::ALONG_K, false, Tile::N, Tile::WARP_N> reader_b;
+    typedef fragment_reader<T, Tile, A::ALONG_K, true, true, Tile::M, Tile::WARP_M> reader_a;
+    typedef fragment_reader<T, Tile, B::ALONG_K, false, B::ROUNDS, Tile::N, Tile::WARP_N> reader_b;
     const reader_a read_a(row);
     const reader_b read_b(column);
     int steps = (int)((place.to - place.from + STEP - 1) / STEP);

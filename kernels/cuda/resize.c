@@ -41,8 +41,7 @@ static tort_verdict claim_images(const tort_target *target, const tort_node_view
     const tort_resize_params *params = node->params;
     const tort_info *x = &node->inputs[0], *y = &node->outputs[0];
     tort_resize_axis h, w;
-    const tort_verdict verdict = tort_cuda_claim_nhwc(node, 0, x->rank > 1 ? x->dims[1] : 0);
-    (void)target;
+    const tort_verdict verdict = tort_cuda_claim_nhwc(target, node, x->rank > 1 ? x->dims[1] : 0);
     if (verdict.code != TORT_YES) return verdict;
     if (x->rank != 4) return tort_no(TORT_NO_SHAPE, "", "is for images of 2 axes");
     if (!has_pairs(params, x->type) || params->antialias)
@@ -108,7 +107,8 @@ static void fill_pairs(const tort_node_view *node, void *entries) {
 
 static tort_status prepare_images(tort_prepare *p) {
     const tort_resize_params *params = p->node->params;
-    return tort_cuda_nhwc_loaded(p, gpu_load_resize_images(params->mode == TORT_RESIZE_LINEAR));
+    return tort_cuda_nhwc_loaded(
+        p, gpu_load_resize_images(gpu_type_of(p->node->inputs[0].type), params->mode == TORT_RESIZE_LINEAR));
 }
 
 static void fill_images(const tort_node_view *node, void *entries) {
@@ -141,8 +141,9 @@ static tort_status run_images(const tort_call *call) {
                                  .out_h = (int32_t)y->dims[2],
                                  .out_w = (int32_t)y->dims[3],
                                  .pairs = table->entries};
-    return cuda_launched(call, gpu_run_resize_images(cuda_stream_of(call), params->mode == TORT_RESIZE_LINEAR, &p,
-                                                     x->dims[1], x->data, y->data));
+    return cuda_launched(call,
+                         gpu_run_resize_images(cuda_stream_of(call), gpu_type_of(x->type),
+                                               params->mode == TORT_RESIZE_LINEAR, &p, x->dims[1], x->data, y->data));
 }
 
 /* ---- any axes ---------------------------------------------------------------------------------------------------- */

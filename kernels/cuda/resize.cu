@@ -165,58 +165,50 @@ cudaError_t gpu_load_resize_nearest(int element_bytes) {
     return for_bytes(element_bytes, [](auto zero) { return load_kernel(resize_planes<false, decltype(zero)>); });
 }
 
-template <class Use> static cudaError_t for_linear(gpu_type type, Use use) {
-    switch (type) {
-    case GPU_HALF: return use(half());
-    case GPU_BFLOAT16: return use(bfloat16());
-    default: return use(float());
-    }
-}
-
 cudaError_t gpu_run_resize_linear(gpu_stream stream, gpu_type type, const gpu_resize_planes *p, const void *x,
                                   void *y) {
-    return for_linear(type, [=](auto zero) { return run_planes<true, decltype(zero)>(stream, p, x, y); });
+    return for_image(type, [=](auto zero) { return run_planes<true, decltype(zero)>(stream, p, x, y); });
 }
 
 cudaError_t gpu_load_resize_linear(gpu_type type) {
-    return for_linear(type, [](auto zero) { return load_kernel(resize_planes<true, decltype(zero)>); });
+    return for_image(type, [](auto zero) { return load_kernel(resize_planes<true, decltype(zero)>); });
 }
 
 /* ---- nearest and linear with channels last ---- */
 
-enum { CHANNELS_A_THREAD = 8 }; /* 16 bytes */
+enum { CHANNELS_A_THREAD = 8 };
 
 /* The channels of the input pixels that one output pixel reads: corners[row][column]. */
-template <bool LINEAR>
-static __device__ __forceinline__ pack<half, CHANNELS_A_THREAD> pixel_of(const half *corner, int64_t below,
-                                                                         int64_t right, float down, float across) {
-    pack<half, CHANNELS_A_THREAD> pixel = load_pack<CHANNELS_A_THREAD>(corner);
+template <bool LINEAR, class T>
+static __device__ __forceinline__ pack<T, CHANNELS_A_THREAD> pixel_of(const T *corner, int64_t below, int64_t right,
+                                                                      float down, float across) {
+    pack<T, CHANNELS_A_THREAD> pixel = load_pack<CHANNELS_A_THREAD>(corner);
     if (!LINEAR) return pixel;
-    const pack<half, CHANNELS_A_THREAD> beside = load_pack<CHANNELS_A_THREAD>(corner + right),
-                                        under = load_pack<CHANNELS_A_THREAD>(corner + below),
-                                        opposite = load_pack<CHANNELS_A_THREAD>(corner + below + right);
+    const pack<T, CHANNELS_A_THREAD> beside = load_pack<CHANNELS_A_THREAD>(corner + right),
+                                     under = load_pack<CHANNELS_A_THREAD>(corner + below),
+                                     opposite = load_pack<CHANNELS_A_THREAD>(corner + below + right);
 #pragma unroll
     for (int j = 0; j < CHANNELS_A_THREAD; j++)
-        pixel.at[j] = (half)between(between((float)pixel.at[j], (float)beside.at[j], across),
-                                    between((float)under.at[j], (float)opposite.at[j], across), down);
+        pixel.at[j] = (T)between(between((float)pixel.at[j], (float)beside.at[j], across),
+                                 between((float)under.at[j], (float)opposite.at[j], across), down);
     return pixel;
 }
 
 /* Threads along x share a line of the output, lines are along y. */
-template <bool LINEAR>
-static __global__ void resize_images(const gpu_resize_planes p, int64_t channels, gpu_divisor pieces, const half *x,
-                                     half *y) {
+template <bool LINEAR, class T>
+static __global__ void resize_images(const gpu_resize_planes p, int64_t channels, gpu_divisor pieces, const T *x,
+                                     T *y) {
     const unsigned line = (unsigned)(p.out_w * pieces.value);
     const int64_t in_line = p.in_w * channels, lines = p.planes * p.out_h;
     for (int64_t row = blockIdx.y; row < lines; row += gridDim.y) {
         const int64_t image = row / p.out_h;
         const gpu_pair down = p.pairs[p.out_w + (row - image * p.out_h)];
-        const half *from = x + (image * p.in_h + down.low) * in_line;
+        const T *from = x + (image * p.in_h + down.low) * in_line;
         const int64_t below = down.share != 0.0f ? in_line : 0;
         for (unsigned i = (unsigned)grid_first(); i < line; i += (unsigned)grid_stride()) {
             uint64_t piece = i;
             const gpu_pair across = p.pairs[divide(&piece, pieces, GPU_NARROW_MAX)];
-            const half *corner = from + across.low * channels + (int64_t)piece * CHANNELS_A_THREAD;
+            const T *corner = from + across.low * channels + (int64_t)piece * CHANNELS_A_THREAD;
             const int64_t right = across.share != 0.0f ? channels : 0;
             store_pack<CHANNELS_A_THREAD>(y + row * p.out_w * channels + (int64_t)i * CHANNELS_A_THREAD,
                                           pixel_of<LINEAR>(corner, below, right, down.share, across.share));
@@ -224,15 +216,21 @@ static __global__ void resize_images(const gpu_resize_planes p, int64_t channels
     }
 }
 
-cudaError_t gpu_run_resize_images(gpu_stream stream, bool linear, const gpu_resize_planes *p, int64_t channels,
-                                  const void *x, void *y) {
+cudaError_t gpu_run_resize_images(gpu_stream stream, gpu_type type, bool linear, const gpu_resize_planes *p,
+                                  int64_t channels, const void *x, void *y) {
     const int64_t pieces = channels / CHANNELS_A_THREAD, lines = p->planes * p->out_h;
     if (!lines || !p->out_w || !pieces) return cudaSuccess;
     const dim3 grid(grid_blocks((size_t)(p->out_w * pieces)), grid_extent((size_t)lines));
-    return launch(linear ? resize_images<true> : resize_images<false>, grid, GRID_THREADS, 0, stream, *p, channels,
-                  gpu_divisor_of(pieces, GPU_NARROW_MAX), (const half *)x, (half *)y);
+    return for_image(type, [=](auto zero) {
+        typedef decltype(zero) T;
+        return launch(linear ? resize_images<true, T> : resize_images<false, T>, grid, GRID_THREADS, 0, stream, *p,
+                      channels, gpu_divisor_of(pieces, GPU_NARROW_MAX), (const T *)x, (T *)y);
+    });
 }
 
-cudaError_t gpu_load_resize_images(bool linear) {
-    return load_kernel(linear ? resize_images<true> : resize_images<false>);
+cudaError_t gpu_load_resize_images(gpu_type type, bool linear) {
+    return for_image(type, [=](auto zero) {
+        typedef decltype(zero) T;
+        return load_kernel(linear ? resize_images<true, T> : resize_images<false, T>);
+    });
 }

@@ -26,6 +26,17 @@ const char *const further_kernel_cases[] = {
     "FusedConv 1; activation=silu strides=2,2 pads=1,1,1,1; T[2,12,21,16]~-1,1 T[8,12,3,3]~-1,1 - T[2,8,11,8]",
     "Conv 22; strides=2,2 pads=3,3,3,3; T[1,1,3,24]=nan,inf,-inf,1,2,3,4,5,nan,inf,6,7: T[8,1,7,7]~-1,1",
     "Conv 22; pads=1,1,1,1; T[1,1,3,24]=1,2,nan,3,4,5,6,inf,7,-inf,8: T[8,1,3,3]~-1,1",
+    /* ---- nhwc.h in bfloat16 ---- */
+    "Conv 22; pads=1,1,1,1; bf16[2,8*c,a+3,b+3]~-1,1 bf16[8*d,8*c,3,3]~-1,1 bf16[8*d]",
+    "Conv 22; ; bf16[2,64,a,b]~-1,1 bf16[8*d,64,1,1]~-1,1",
+    "Conv 22; group=24 pads=1,1,1,1; bf16[2,24,a+3,b+3]~-1,1 bf16[24,1,3,3]~-1,1",
+    "Conv 22; strides=2,2 pads=3,3,3,3; bf16[2,3,34,40]~-1,1 bf16[72,3,7,7]~-1,1 bf16[72]",
+    "Conv 22; strides=8,8; bf16[2,3,32,48]~-1,1 bf16[40,3,8,8]~-1,1 bf16[40]",
+    "MaxPool 22; kernel_shape=3,3 strides=2,2 pads=1,1,1,1; bf16[2,8*c,a+3,b+3]",
+    "AveragePool 22; kernel_shape=2,3; bf16[2,8*c,a+3,b+3]",
+    "GlobalAveragePool 22; ; bf16[2,8*c,a,b]",
+    "Concat 13; axis=1; bf16[2,8*c,a,b] bf16[2,8,a,b]",
+    "Resize 19; mode=linear; bf16[1,16,a,b] - f32[4]=1,1,2,2",
     /* ---- conv_nhwc.c: patches of planes ---- */
     "Conv 22; strides=16,16; T[2,3,32,48]~-1,1 T[40,3,16,16]~-1,1 T[40]",
     "Conv 22; strides=4,8; T[2,3,a+9,8*b+8]~-1,1 T[16,3,8,8]~-1,1",

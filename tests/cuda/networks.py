@@ -4,7 +4,7 @@ Usage: networks.py TINYORT [PROVIDER], cudasim by default; networks.py --bert FI
 writes all in float32. The graphs have the depth, the operators and the order of the real networks, as exporters write them;
 widths and pictures are small, weights are seeded. Each is made in two forms (an older exporter's: opset 14, normalizations
 and GELU taken apart, shape arithmetic in many nodes; a newer one's: opset 20 and its operators), in float32 and in float16,
-with a symbolic batch, and run with two sizes, with cuBLAS and without. The chain is that provider alone, so a node without a
+with a symbolic batch, and run with two sizes, with cuBLAS and without, float32 with tf32=on too. The chain is that provider alone, so a node without a
 kernel there is a failure. On the simulated device every value must be near that of cpu; on a GPU, whose libraries round in ways of
 their own, the outputs.
 """
@@ -408,7 +408,7 @@ NETWORKS = {
 
 def check(tinyort, path, chain, feeds):
     """What is wrong, or an empty text."""
-    command = [tinyort, "compare", path, "--ep", "cpu", "--ep", chain]
+    command = [tinyort, "compare", path, "--ep", "cpu", "--ep", chain] + ["--rtol", "1e-2", "--atol", "1e-2"] * ("tf32" in chain)
     for name, value in feeds.items():
         np.save(path.parent / f"{name}.npy", value)
         command += ["--input", f"{name}={path.parent / name}.npy"]
@@ -421,6 +421,29 @@ def conversions(tinyort, path, chain):
     """How many values the plan converts between layouts."""
     done = subprocess.run([tinyort, "plan", path, "--ep", chain, "--json"], capture_output=True, text=True, check=True)
     return len(json.loads(done.stdout)["conversions"])
+
+
+def rounding(tinyort, folder, provider):
+    """TF32 by own kernels, held to products in double: no factor is more than 0.7 units of its 10th bit off, products are not too small
+    in the mean, and factors of 10 bits are exact. Each is a product of 200 by 512 by 136, columns across or along k, or a convolution."""
+    random = np.random.default_rng(9)
+    wide = [0.5 + random.random(shape) for shape in ((200, 512), (512, 136))]
+    for kind, bits in itertools.product(("MatMul", "Gemm", "Conv"), (23, 10)):
+        a, b = (np.round(x * 2**bits) / 2**bits for x in wide)
+        graph, path = Graph(False, np.float32), folder / "product.onnx"
+        right = {"MatMul": b, "Gemm": b.T, "Conv": b.T[:, :, None, None]}[kind].astype(np.float32)
+        image = a.T.reshape(1, 512, 20, 10).repeat(2, 2) if kind == "Conv" else a
+        x = graph.input("x", TensorProto.FLOAT, *image.shape)
+        y = graph.node(kind, x, graph.initializer(right), **{"transB": 1} if kind == "Gemm" else {"strides": [2, 1]} if kind == "Conv" else {})
+        graph.save(path, y)
+        np.save(folder / "x.npy", image.astype(np.float32))
+        run = [tinyort, "run", path, "--ep", f"{provider}:tf32=on:libraries=off", "--input", f"x={folder}/x.npy", "--save", folder]
+        subprocess.run(run, check=True, capture_output=True)
+        found = np.load(folder / "output_0.npy").astype(np.float64)
+        found = found[0].reshape(136, 200).T if kind == "Conv" else found
+        error = found / (a @ b) - 1
+        good = np.abs(error).max() < 2e-6 if bits == 10 else 1e-6 < np.abs(error).max() < 1.4 / 1024 and abs(error.mean()) < 1e-4
+        yield "" if good else f"{kind} of {bits} bits: errors up to {np.abs(error).max():.2e}, {error.mean():.2e} in the mean"
 
 
 def write(folder):
@@ -449,7 +472,8 @@ def main():
             graph, path = Graph(old, dtype), Path(folder) / "network.onnx"
             graph.save(path, make(graph))
             assert sum(node.op_type == "Conv" for node in graph.nodes) == convolutions
-            for chain, feed in itertools.product((provider, f"{provider}:libraries=off"), feeds(dtype)):
+            options = itertools.product(("", ":libraries=off"), ("", ":tf32=on") if dtype == np.float32 else ("",))
+            for chain, feed in itertools.product([provider + a + b for a, b in options], feeds(dtype)):
                 problem = check(sys.argv[1], path, chain, feed)
                 # The last image alone becomes plain: nothing between convolutions with channels last is converted.
                 if make is detector and dtype == np.float16 and not old and conversions(sys.argv[1], path, chain) != 1:
@@ -459,6 +483,10 @@ def main():
                     shapes = ", ".join("x".join(map(str, value.shape)) for value in feed.values())
                     form = f"{'older' if old else 'newer'} form, {dtype.__name__}, {shapes}, {chain}"
                     print(f"FAILED {make.__name__} ({form}): {problem}")
+        for problem in rounding(sys.argv[1], Path(folder), provider):
+            passed, failed = passed + (not problem), failed + bool(problem)
+            if problem:
+                print(f"FAILED TF32, {problem}")
     print(f"cuda-networks: {passed} passed, {failed} failed")
     sys.exit(1 if failed else 0)
 
