@@ -33,7 +33,7 @@ static bool read_scalar(tort_match *match, const char *name, tort_type type, dou
     if (given) *number = number_of(&tensor, 0);
     if (type == TORT_FLOAT && !(*number > 0 && isfinite(*number)))
         return tort_match_refuse(match, "a scale is not positive and finite", "calibrate the model again");
-    const tort_tensor scalar = {.type = type, .rank = 0, .data = &bytes};
+    tort_tensor scalar = {.type = type, .rank = 0, .data = &bytes};
     tort_store_doubles(type, &bytes, 0, 1, number);
     return tort_match_replace(match, name, &scalar);
 }

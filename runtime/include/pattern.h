@@ -18,6 +18,8 @@
  * must have no other reader, and no node a second output. A node with a tilde, "~d=DequantizeLinear(x,#s)", may have
  * other readers, or be folded: it is not replaced, and the replacement reads its operands.
  *
+ * A row of one node makes another operator of it. Steps of the executor (Reshape) belong to the provider of the others.
+ *
  * "&c=MatMul(x,#w)" alone is for siblings: nodes that read the same values, each with constants of its own, all of one
  * shape. The replacement has one output per sibling, and in place of each constant the constants of all siblings.
  *
@@ -61,8 +63,9 @@ bool tort_match_set(tort_match *match, const tort_attribute *attribute);
 bool tort_match_set_int(tort_match *match, const char *name, int64_t value);
 bool tort_match_set_float(tort_match *match, const char *name, float value);
 bool tort_match_set_string(tort_match *match, const char *name, const char *value);
-/* Replaces operand `name` of `makes` by a new constant with these contents, which are copied. False: out of memory. */
-bool tort_match_replace(tort_match *match, const char *name, const tort_tensor *tensor);
+/* Replaces operand `name` of `makes` by a new constant with these contents, which are copied to where `data` then
+ * points. Without contents build fills them in there, in floats. False: out of memory. */
+bool tort_match_replace(tort_match *match, const char *name, tort_tensor *tensor);
 /* Replaces operand `name`, a constant, by one of the same type and shape whose contents are computed from the old ones
  * whenever they are needed, so that a weight is not held twice. */
 typedef void tort_derive(const void *arg, const void *source, void *out);

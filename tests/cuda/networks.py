@@ -1,10 +1,10 @@
-"""ResNet-50, MobileNetV2, ViT and BERT, also as onnxruntime optimizes it, on the CUDA provider alone, against cpu: on the simulated device, or on a GPU.
+"""ResNet-50, MobileNetV2, ViT, Swin and BERT, also as onnxruntime optimizes it, on the CUDA provider alone, against cpu: on the simulated device, or on a GPU.
 
 Usage: networks.py TINYORT [PROVIDER], cudasim by default; networks.py --bert FILE writes a BERT so wide that cuBLAS serves it; networks.py --write FOLDER
 writes all in float32. The graphs have the depth, the operators and the order of the real networks, as exporters write them;
 widths and pictures are small, weights are seeded. Each is made in two forms (an older exporter's: opset 14, normalizations
 and GELU taken apart, shape arithmetic in many nodes; a newer one's: opset 20 and its operators), in float32 and in float16,
-with a symbolic batch, and run with two sizes, with cuBLAS and without, float32 with tf32=on too. The chain is that provider alone, so a node without a
+with a symbolic batch (Swin of one picture), and run with two sizes, with cuBLAS and without, float32 with tf32=on too. The chain is that provider alone, so a node without a
 kernel there is a failure. On the simulated device every value must be near that of cpu; on a GPU, whose libraries round in ways of
 their own, the outputs.
 """
@@ -233,6 +233,65 @@ def vit(g):
     return g.gemm(g.node("Gather", g.norm(x, size, 1e-6), g.small(np.int64(0)), axis=1), size, 10)
 
 
+def swin(g):
+    """Attention in windows of 4x4, in every other block shifted by half of one; padded, sliced and rolled as torchvision is exported."""
+    side, size, heads, window = 8, 12, 2, 4
+    most = g.integers(2**63 - 1)
+
+    def sliced(x, axis, start, end=None):
+        return g.node("Slice", x, g.integers(start), most if end is None else g.integers(end), g.integers(axis), g.integers(1))
+
+    def roll(x, by):
+        for axis in (1, 2):
+            x = g.node("Concat", sliced(x, axis, by), sliced(x, axis, 0, by), axis=axis)
+        return x
+
+    def windows(x, side, size):
+        count = side // window
+        x = g.node("Transpose", g.reshape(x, 1, count, window, count, window, size), perm=[0, 1, 3, 2, 4, 5])
+        return g.reshape(x, count * count, window * window, size)
+
+    def picture(x, side, size):
+        count = side // window
+        x = g.node("Transpose", g.reshape(x, 1, count, count, window, window, size), perm=[0, 1, 3, 2, 4, 5])
+        return g.reshape(x, 1, side, side, size)
+
+    def attention(x, side, size, heads, shift):
+        count, length, head = (side // window) ** 2, window * window, size // heads
+        packed = g.reshape(g.linear(x, size, 3 * size), count, length, 3, heads, head)
+        packed = g.node("Transpose", packed, perm=[2, 0, 3, 1, 4])
+        query, key, value = (g.node("Gather", packed, g.small(np.int64(i)), axis=0) for i in range(3))
+        query = g.node("Mul", query, g.scalar(head**-0.5))
+        scores = g.node("MatMul", query, g.node("Transpose", key, perm=[0, 1, 3, 2]))
+        scores = g.node("Add", scores, g.weight(1, heads, length, length, scale=0.1))
+        if shift:
+            hidden = g.initializer(np.where(g.random.random((count, 1, length, length)) < 0.3, -100, 0).astype(g.dtype))
+            scores = g.node("Add", g.reshape(scores, 1, count, heads, length, length), g.unsqueeze(hidden, 0))
+            scores = g.reshape(scores, -1, heads, length, length)
+        mixed = g.node("MatMul", g.node("Softmax", scores, axis=-1), value)
+        return g.linear(g.reshape(g.node("Transpose", mixed, perm=[0, 2, 1, 3]), count, length, size), size, size)
+
+    image = g.input("image", helper.np_dtype_to_tensor_dtype(np.dtype(g.dtype)), 1, 3, 4 * side, 4 * side)
+    x = g.node("Conv", image, g.weight(size, 3, 4, 4), g.weight(size), strides=[4, 4], kernel_shape=[4, 4])
+    x = g.norm(g.node("Transpose", x, perm=[0, 2, 3, 1]), size, 1e-5)
+    for stage in range(2):
+        for block in range(2):
+            shift = window // 2 if block and side > window else 0
+            inner = g.node("Pad", g.norm(x, size, 1e-5), g.integers(*[0] * 8))
+            inner = roll(inner, shift) if shift else inner
+            inner = picture(attention(windows(inner, side, size), side, size, heads, shift), side, size)
+            inner = roll(inner, -shift) if shift else inner
+            x = g.node("Add", x, sliced(sliced(inner, 1, 0, side), 2, 0, side))
+            x = g.node("Add", x, g.feed_forward(g.norm(x, size, 1e-5), size, 2 * size))
+        if stage:
+            break
+        every = [g.node("Slice", x, g.integers(i % 2, i // 2), g.integers(side, side), g.integers(1, 2), g.integers(2, 2)) for i in range(4)]
+        x = g.norm(g.node("Concat", *every, axis=-1), 4 * size, 1e-5)
+        x = g.node("MatMul", x, g.weight(4 * size, 2 * size))
+        side, size, heads = side // 2, 2 * size, 2 * heads
+    return g.classifier(g.node("Transpose", g.norm(x, size, 1e-5), perm=[0, 3, 1, 2]), size)
+
+
 def detector(g):
     """The parts that detectors have besides convolutions: halves that are joined again, pools that are joined, an upsampled
     image beside a larger one."""
@@ -399,6 +458,7 @@ NETWORKS = {
     resnet50: (53, lambda dtype: pictures(dtype, (1, 3, 64, 64), (2, 3, 45, 71))),
     mobilenet_v2: (52, lambda dtype: pictures(dtype, (1, 3, 64, 64), (2, 3, 41, 67))),
     vit: (1, lambda dtype: pictures(dtype, (1, 3, 32, 32), (3, 3, 32, 32))),
+    swin: (1, lambda dtype: pictures(dtype, (1, 3, 32, 32))),
     detector: (9, lambda dtype: pictures(dtype, (1, 3, 64, 64), (2, 3, 32, 96))),
     bert: (0, lambda dtype: sentences((1, 11), (3, 20))),
     optimized_bert: (0, lambda dtype: sentences((1, 11), (3, 20))),

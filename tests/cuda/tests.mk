@@ -126,7 +126,7 @@ test-cuda-claims: $(TINYORT) $(CUDASIM_LIBRARY)
 	@$(VENV)/bin/python -W ignore tests/cuda/claims.py $(TINYORT)
 
 .PHONY: test-cuda-networks
-## ResNet-50, MobileNetV2, ViT and BERT (full depth, small widths) on the simulated device alone, against cpu.
+## ResNet-50, MobileNetV2, ViT, Swin and BERT (full depth, small widths) on the simulated device alone, against cpu.
 test-cuda-networks: $(TINYORT) $(CUDASIM_LIBRARY)
 	@$(VENV)/bin/python tests/cuda/networks.py $(TINYORT)
 

@@ -66,7 +66,7 @@ static tort_status check_made(tort_fuser *f, tort_node_view view, bool *fits) {
     return TORT_OK;
 }
 
-/* A node that the executor does itself stays with the executor. */
+/* A node that the executor does itself needs no provider. */
 static void leave_at_host(tort_candidate *c, bool *taken) {
     const char *label = tort_candidate_host_label(c);
     *taken = label != NULL;
@@ -81,7 +81,7 @@ static void refresh(tort_fuser *f) {
     f->pass.weights = f->lowered->weights;
 }
 
-tort_status tort_fuse_offer(tort_fuser *f, tort_candidate *c, int32_t provider, bool at_host, bool *taken) {
+tort_status tort_fuse_offer(tort_fuser *f, tort_candidate *c, int32_t provider, bool *taken) {
     refresh(f);
     tort_node_view view = tort_pass_view(&f->pass, c->index);
     bool fits = false;
@@ -94,10 +94,8 @@ tort_status tort_fuse_offer(tort_fuser *f, tort_candidate *c, int32_t provider, 
         fits = !tort_candidate_resolve(c, &view, NULL);
         if (!c->unit->params) status = tort_out_of_memory(f->error, 0);
     }
-    if (!status && fits && at_host)
-        leave_at_host(c, taken);
-    else if (!status && fits)
-        status = tort_candidate_offer(c, provider, taken, f->error);
+    if (!status && fits) leave_at_host(c, taken);
+    if (!status && fits && !*taken) status = tort_candidate_offer(c, provider, taken, f->error);
     if (!status && *taken) status = tort_candidate_size_packing(c, f->error);
     tort_pass_release(&f->pass, c->index);
     c->view = NULL;
@@ -247,7 +245,7 @@ static tort_status join(tort_fuser *f, tort_match *match, int32_t index, bool *j
                         .no_loops = anchor->kernel && !tort_runs_reference(link->provider, anchor->kernel),
                         .alone = true};
     *place = made;
-    tort_status status = tort_fuse_offer(f, &c, match->provider, anchor->provider == TORT_AT_HOST, joined);
+    tort_status status = tort_fuse_offer(f, &c, match->provider, joined);
     if (!status && *joined) status = accept(f, match, &c, &last);
     if (!status && !*joined)
         status = tort_fuse_note_refusal(f, match->pattern->row->name, match->nodes[match->pattern->anchor], &c);
@@ -312,7 +310,7 @@ static tort_status fuse_graph(tort_fuser *f, tort_lowered *lowered) {
         status = tort_out_of_memory(f->error, values);
     if (!status) status = tort_fuse_integers(f);
     for (int32_t i = 0; !status && i < lowered->graph.node_count; i++)
-        if (lowered->units[i].provider >= 0) status = fuse_at(f, i);
+        if (runs(&lowered->units[i])) status = fuse_at(f, i);
     if (!status) status = tort_fuse_siblings(f);
     tort_free(env, f->readers, values * sizeof *f->readers);
     tort_free(env, f->looked_at, values * sizeof *f->looked_at);

@@ -24,9 +24,9 @@ typedef struct tort_fused_parts {
     int32_t nodes[TORT_FUSED_PARTS], count;
 } tort_fused_parts;
 
-/* Offers the made node, which is in the graph already, to the provider of its parts. A kernel that runs the reference
- * loop is refused, unless the anchor's did so too. */
-tort_status tort_fuse_offer(tort_fuser *fuser, tort_candidate *candidate, int32_t provider, bool at_host, bool *taken);
+/* Offers the made node, which is in the graph already, to the executor, then to the provider of its parts. A kernel
+ * that runs the reference loop is refused, unless the anchor's did so too. */
+tort_status tort_fuse_offer(tort_fuser *fuser, tort_candidate *candidate, int32_t provider, bool *taken);
 /* The unit replaces these nodes, one of them the anchor: it inherits the anchor's verdicts,
  * and pins and names of all. */
 tort_status tort_fuse_inherit(const tort_fuser *fuser, const tort_fused_parts *parts, int32_t anchor, int32_t provider,

@@ -87,7 +87,7 @@ static tort_status put(tort_fuser *f, int32_t index, tort_node made, int32_t fro
                         .alone = true};
     *unit = (tort_unit){.provider = TORT_AT_NOWHERE, .pinned = old.pinned, .pin = old.pin};
     *node_at(f, index) = made;
-    tort_status status = tort_fuse_offer(f, &c, provider, old.provider == TORT_AT_HOST, taken);
+    tort_status status = tort_fuse_offer(f, &c, provider, taken);
     if (!status && *taken) status = tort_candidate_store(&c, f->error);
     if (status || !*taken) *node_at(f, index) = before;
     return status;

@@ -68,21 +68,23 @@ static bool conditions_hold(tort_string conditions, const tort_node *node) {
     return true;
 }
 
-/* True if the node runs on the match's provider, fulfils the pattern, and has no second output. A spare node may also
- * be folded, the anchor also a step of the executor. */
-static bool node_fits(const tort_match *match, int32_t k) {
+/* True if the node runs on the match's provider, which the first node that is no step of the executor chooses, fulfils
+ * the pattern, and has no second output. A spare node may also be folded. */
+static bool node_fits(tort_match *match, int32_t k) {
     const tort_pattern_node *want = &match->pattern->nodes[k];
     const tort_unit *unit = &match->lowered->units[match->nodes[k]];
     const tort_node *node = &match->lowered->graph.nodes[match->nodes[k]];
-    const bool is_here = unit->provider == match->provider || (want->spare && unit->folded) ||
-                         (k == match->pattern->anchor && unit->provider == TORT_AT_HOST);
-    if (!is_here || unit->segment || !node->op || node->captured) return false;
+    const bool executor = unit->provider == TORT_AT_HOST, at_host = match->provider == TORT_AT_HOST;
+    const bool here = executor || (want->spare && unit->folded);
+    if (!here && unit->provider != match->provider && !(at_host && unit->provider >= 0)) return false;
+    if (unit->segment || !node->op || node->captured) return false;
     if (tort_op_is_own(match->lowered->session->model->operators, node->op)) return false;
     if (operator_of(want->operators, node) < 0 || !conditions_hold(want->conditions, node)) return false;
     for (int32_t i = 1; i < node->output_count; i++)
         if (node->outputs[i] >= 0) return false;
     for (int32_t i = want->operand_count; i < node->input_count; i++)
         if (node->inputs[i] >= 0) return false;
+    if (!here) match->provider = unit->provider;
     return true;
 }
 
@@ -178,11 +180,13 @@ static bool match_from(tort_match *match, int32_t k) {
     const bool commutes =
         (node->op->flags & TORT_OP_COMMUTES) && match->pattern->nodes[k].operand_count == 2 && node->input_count == 2;
     const bool first = commutes && producer_of(match, node->inputs[1]) > producer_of(match, node->inputs[0]);
+    const int32_t provider = match->provider;
     int32_t nodes[TORT_PATTERN_NODES], values[TORT_PATTERN_VALUES];
     memcpy(nodes, match->nodes, sizeof nodes);
     memcpy(values, match->values, sizeof values);
     for (int turn = 0; turn < (commutes ? 2 : 1); turn++) {
         if (bind_operands(match, k, turn ? !first : first) && match_from(match, k - 1)) return true;
+        match->provider = provider;
         memcpy(match->nodes, nodes, sizeof nodes);
         memcpy(match->values, values, sizeof values);
     }
@@ -196,7 +200,7 @@ bool tort_match_at(tort_match *match, int32_t node) {
     match->nodes[last] = node;
     if (!node_fits(match, last)) return false;
     match->values[last] = match->lowered->graph.nodes[node].outputs[0];
-    return match->values[last] >= 0 && match_from(match, last);
+    return match->values[last] >= 0 && match_from(match, last) && match->provider >= 0;
 }
 
 /* ---- for build --------------------------------------------------------------------------------------------------- */
@@ -297,7 +301,7 @@ bool tort_match_refuse(tort_match *match, const char *why, const char *cure) {
     return false;
 }
 
-bool tort_match_replace(tort_match *match, const char *name, const tort_tensor *tensor) {
+bool tort_match_replace(tort_match *match, const char *name, tort_tensor *tensor) {
     tort_session *session = match->lowered->session;
     tort_info info = {.kind = TORT_TENSOR, .type = tensor->type, .nest = -1, .rank = tensor->rank};
     size_t bytes;
@@ -306,7 +310,11 @@ bool tort_match_replace(tort_match *match, const char *name, const tort_tensor *
     const int32_t value = add_value(match, name, &info);
     if (value < 0) return false;
     void *copy = tort_alloc_aligned(&session->env, bytes);
-    if (copy) memcpy(copy, tensor->data, bytes);
+    if (copy && tensor->data)
+        memcpy(copy, tensor->data, bytes);
+    else if (copy)
+        memset(copy, 0, bytes);
+    tensor->data = copy;
     if (copy && tort_lowered_settle(match->lowered, value, -1, copy, bytes)) return true;
     tort_out_of_memory(match->error, bytes);
     match->failed = true;

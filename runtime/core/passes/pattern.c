@@ -173,10 +173,12 @@ const char *tort_pattern_parse(const tort_pattern *row, tort_parsed *parsed) {
         wrong = parse_node(parsed, &cursor);
         while (*cursor == ' ') cursor++;
     }
-    if (!wrong && parsed->node_count < 2 && !parsed->apart) wrong = "it joins nothing";
     if (!wrong && parsed->node_count > 1 && parsed->apart) wrong = "a row with & or ^ has one node";
     if (!wrong && !all_read(parsed)) wrong = "a node before the last is not read";
     if (wrong) return wrong;
     parsed->ends = operator_bits(parsed->nodes[parsed->node_count - 1].operators);
-    return parse_made(parsed);
+    wrong = parse_made(parsed);
+    const bool alone = parsed->node_count < 2 && !parsed->apart;
+    if (!wrong && alone && parsed->ends & operator_bits(parsed->made_operators)) wrong = "it joins nothing";
+    return wrong;
 }

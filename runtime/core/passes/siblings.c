@@ -128,7 +128,7 @@ static tort_status join(tort_fuser *f, siblings *s, int32_t index) {
                         .no_loops = !tort_runs_reference(link->provider, unit->kernel),
                         .alone = true};
     *place = made;
-    tort_status status = tort_fuse_offer(f, &c, s->first.provider, false, &taken);
+    tort_status status = tort_fuse_offer(f, &c, s->first.provider, &taken);
     if (!status && taken) status = accept(f, s, &c);
     if (!status && !taken) status = tort_fuse_note_refusal(f, s->pattern->row->name, index, &c);
     if (status || !taken) *place = before;
