@@ -100,17 +100,18 @@ static tort_status concat_resolve(tort_resolve *resolve) {
 tort_status tort_move_concat(const tort_call *call, tort_box_mover move) {
     const tort_concat_params *params = call->params;
     const tort_tensor *output = &call->outputs[0];
-    int64_t outer = tort_extent(output->dims, 0, params->parts.axis),
-            row = tort_extent(output->dims, params->parts.axis, output->rank), first = 0;
+    const int32_t axis = params->parts.axis;
+    int64_t to[TORT_MAX_RANK], own[TORT_MAX_RANK], first = 0;
     tort_status status = TORT_OK;
+    tort_strides(output->rank, output->dims, to);
     for (int32_t i = 0; !status && i < call->input_count; i++) {
         const tort_tensor *input = &call->inputs[i];
-        int64_t run = tort_extent(input->dims, params->parts.axis, input->rank);
-        tort_box box = {.dst_first = first};
-        tort_box_add(&box, outer, row, run);
-        tort_box_add(&box, run, 1, 1);
+        const int64_t *from = i < TORT_CONCAT_STRIDED && params->strides[i][0] ? params->strides[i] : own;
+        tort_box box = {.dst_first = first * to[axis]};
+        tort_strides(input->rank, input->dims, own);
+        for (int32_t k = 0; k < input->rank; k++) tort_box_add(&box, input->dims[k], to[k], from[k]);
         status = move(call, input->type, output->data, input->data, &box);
-        first += run;
+        first += input->dims[axis];
     }
     return status;
 }

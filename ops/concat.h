@@ -4,8 +4,10 @@
 
 #include "runtime/include/op.h"
 
+enum { TORT_CONCAT_STRIDED = 2 };
 typedef struct tort_concat_params {
-    tort_parts parts; /* with the axis */
+    tort_parts parts;                                    /* with the axis */
+    int64_t strides[TORT_CONCAT_STRIDED][TORT_MAX_RANK]; /* of inputs, see tort_strided; 0: in row-major order */
 } tort_concat_params;
 
 /* Lengths of the outputs along the axis: a list, or one length for all, of which the last ones may be shorter. */

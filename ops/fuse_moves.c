@@ -75,13 +75,10 @@ static bool build_sum(tort_match *match) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define IDENTITY(node_, build_)                                                                                        \
-    { "identity", "y=" node_, "Identity(x)", build_ }
-
 const tort_pattern tort_patterns_moves[] = {
-    IDENTITY("Slice(x,starts?,ends?,axes?,steps?)", build_slice),
-    IDENTITY("Pad|com.microsoft::Pad(x,pads?,value?,axes?)", build_pad),
-    IDENTITY("Expand|Tile|Concat|Split(x,#s?,#t?)", build_same),
+    {"identity", "y=Slice(x,starts?,ends?,axes?,steps?)", "Identity(x)", build_slice},
+    {"identity", "y=Pad|com.microsoft::Pad(x,pads?,value?,axes?)", "Identity(x)", build_pad},
+    {"identity", "y=Expand|Tile|Concat|Split(x,#s?,#t?)", "Identity(x)", build_same},
     {"reshaped_sum", "*a=Add{broadcast=0}(x,#b) r=Reshape(a,s?) n=Add{broadcast=0}(r,#k) y=Reshape(n,t?)", "Add(x,b)",
      build_sum},
     {0},

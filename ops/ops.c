@@ -24,7 +24,6 @@ extern const tort_pattern tort_patterns_attention[];
 extern const tort_pattern tort_patterns_quantized[];
 extern const tort_pattern tort_patterns_moves[];
 
-// clang-format off: tables in columns
 const tort_pattern *const tort_pattern_tables[] = {
     tort_patterns_weights,   tort_patterns_epilogue,  tort_patterns_activation, tort_patterns_layer_norm,
     tort_patterns_attention, tort_patterns_quantized, tort_patterns_moves,      NULL,

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "ops/concat.h"
 #include "ops/dropout.h"
 #include "ops/numeric.h"
 #include "ops/strided.h"
@@ -23,6 +24,11 @@ static tort_verdict claim_dropout(const tort_target *target, const tort_node_vie
     if (asked ? *training : params->is_training)
         return tort_no(TORT_NO_ATTR, "export the model for inference", "training mode, the kernel infers");
     return tort_cuda_claim_movable(target, node);
+}
+
+static void restride_concat(const tort_node_view *node, void *params, int32_t input, const int64_t *strides) {
+    tort_concat_params *concat = params;
+    memcpy(concat->strides[input], strides, (size_t)node->inputs[input].rank * sizeof *strides);
 }
 
 #ifdef CUDA_DEVICE
@@ -93,7 +99,14 @@ const tort_kernel tort_cuda_move_kernels[] = {
     MOVED("DepthToSpace", 0, depth_to_space),
     MOVED("SpaceToDepth", 0, space_to_depth),
     MOVED("Slice", 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4, slice),
-    MOVED("Concat", 0, concat),
+    {.domain = "",
+     .op = "Concat",
+     .name = "move_box",
+     .claim = tort_cuda_claim_movable,
+     .strides.inputs = (1u << TORT_CONCAT_STRIDED) - 1,
+     .strides.restride = restride_concat,
+     .prepare = CUDA_ONLY(prepare_move),
+     .run = CUDA_ONLY(run_concat)},
     MOVED("Split", 1u << 1, split),
     MOVED("Expand", 1u << 1, expand),
     MOVED("Tile", 1u << 1 | 1u << 2, tile),

@@ -71,11 +71,14 @@ static tort_status prepare_pad(tort_prepare *p) {
 }
 
 /* The params of Concat and of Split begin with the parts; what Split's have besides is for absent outputs, which the
- * claim refuses. */
+ * claim refuses, and what Concat's have, for views. */
 static tort_status run_parts(const tort_call *call, tort_status (*move)(const tort_call *call, tort_box_mover move)) {
-    tort_split_params params = {.parts = *(const tort_parts *)call->params};
+    const tort_parts *plain = call->params;
+    union {
+        tort_concat_params concat;
+        tort_split_params split;
+    } params = {{.parts.axis = place_of(plain->axis, call->inputs[0].rank)}};
     ordered_call ordered;
-    params.parts.axis = place_of(params.parts.axis, call->inputs[0].rank);
     order_call(call, &params, &ordered);
     return move(&ordered.call, tort_cuda_move_box);
 }

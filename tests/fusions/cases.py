@@ -7,6 +7,7 @@ shapes (then random), numbers or arrays.
 from dataclasses import dataclass, field
 
 import heads_cases
+import move_cases
 import numpy as np
 
 
@@ -449,48 +450,6 @@ def table_cases():
                               "units": units, "folded": (), "outputs": ("y", "z")})
 
 
-SUMS = "a=Add(b,x) r=Reshape(a,s) n=Add(r,k) y=Reshape(n,u)"
-
-
-def moved_cases():
-    """Nodes that move nothing, and sums with a Reshape between."""
-    x, ints = {"x": (2, 3, 4)}, lambda *numbers: np.array(numbers, np.int64)
-    whole = {"a": ints(0, -3), "b": ints(2**63 - 1, 3), "c": ints(0, 1), "d": ints(1, 1)}
-    symbols = {"inputs": {"x": ("n", 3, 4)}, "symbols": {"n": 2}}
-    nodes = (("Slice(x,a,b)", whole, {}, 0), ("Slice(x,a,b,c,d)", whole, symbols, 0), ("Slice<starts=[0],ends=[9],axes=[1]>(x)", {}, {"opset": 9}, 0), ('Pad<mode="edge">(x,p)', {"p": ints(*[0] * 6)}, {}, 1),
-             ("Pad(x,p)", {"p": ints(*[0] * 6)}, symbols, 1), ("Pad(x,p,v,c)", {"p": ints(*[0] * 4), "v": 1.0, "c": ints(0, 2)}, {"opset": 18}, 1),
-             ("Expand(x,s)", {"s": ints(3, 1)}, symbols, 2), ("Tile(x,s)", {"s": ints(1, 1, 1)}, {}, 2),
-             ("Concat<axis=1>(x)", {}, symbols, 2), ("Split<axis=1>(x)", {}, {}, 2))
-    for node, weights, more, index in nodes:
-        yield Case(**{"row": "identity", "nodes": f"z=Relu(x) y={node.replace('(x', '(z')}", "inputs": x, "weights": weights, "units": "Relu Identity", "index": index} | more)
-        yield Case(**{"row": "identity", "nodes": f"y={node}", "inputs": x, "weights": weights, "units": "Identity", "index": index, "opset": 19} | more)
-    for b, k in (((1, 3, 5, 5), (1, 6, 1, 5, 5)), ((5,), (6, 1, 1, 5)), ((6, 3, 5, 5), ()), ((3, 1, 1), (6, 1, 5, 1))):
-        for dtype in ("float32", "float16"):
-            yield Case("reshaped_sum", SUMS, {"x": (6, 3, 5, 5)}, {"b": b, "k": k, "s": ints(1, 6, 3, 5, 5), "u": ints(-1, 3, 5, 5)}, "Add", dtype=dtype)
-    yield Case("reshaped_sum", SUMS, {"x": (6, 3, 5, 5)}, {"b": (3, 1, 5), "k": (3, 1, 5, 5), "s": ints(2, 3, 3, 5, 5), "u": ints(6, 3, 5, 5)}, "Add")
-    yield Case("reshaped_sum", SUMS, {"x": (6, 3, 5, 5)}, {"b": (3, 5, 5), "k": (75,), "s": ints(6, 75), "u": ints(6, 3, 5, 5)}, "Add")
-    masked = "a=MatMul(q,k) m=Add(a,b) r=Reshape(m,s) n=Add(r,hidden) t=Reshape(n,u) p=Softmax<axis=-1>(t) y=MatMul(p,v)"
-    windows = {"q": (6, 3, 5, 4), "k": (6, 3, 4, 5), "v": (6, 3, 5, 4)}
-    weights = {"b": (1, 3, 5, 5), "hidden": (1, 6, 1, 5, 5), "s": ints(1, 6, 3, 5, 5), "u": ints(6, 3, 5, 5)}
-    yield Case("reshaped_sum", masked, windows, weights, "FusedAttention")
-
-
-def refused_moves():
-    """What does move something, and sums that stay two."""
-    x, ints = {"x": (2, 3, 4)}, lambda *numbers: np.array(numbers, np.int64)
-    yield Case("a part", "y=Slice(x,a,b)", x, {"a": ints(0), "b": ints(1)}, "")
-    yield Case("a part of axes", "y=Slice(x,a,b,a,d)", x, {"a": ints(0), "b": ints(1), "d": ints(1)}, "")
-    yield Case("all, backwards", "y=Slice(x,a,b,c,a)", x, {"a": ints(-1), "b": ints(-9), "c": ints(0)}, "")
-    yield Case("a pad that moves", "y=Pad(x,p)", x, {"p": ints(1, 0, 0, -1, 0, 0)}, "")
-    yield Case("a length that is repeated", "y=Expand(x,s)", {"x": (2, 1, 4)}, {"s": ints(3, 1)}, "")
-    weights = {"b": (1, 3, 5, 5), "k": (6, 1, 5, 5), "s": ints(1, 6, 3, 5, 5), "u": ints(6, 3, 5, 5)}
-    yield Case("a sum with an input", SUMS, {"x": (6, 3, 5, 5), "k": (6, 1, 5, 5)}, weights, "")
-    yield Case("a sum with two readers", SUMS, {"x": (6, 3, 5, 5)}, weights, "", outputs=("y", "a"))
-    yield Case("a sum of unknown lengths", SUMS, {"x": ("n", 3, 1, 4)}, {"b": (3, 1, 1), "k": (3, 4), "s": ints(-1, 3, 4), "u": ints(0, 3, 1, 4)}, "", symbols={"n": 2})
-    yield Case("a sum that stretches", SUMS, {"x": (1, 3, 5, 5)}, weights | {"s": ints(1, 3, 5, 5), "k": (2, 3, 5, 5), "u": ints(2, 3, 5, 5)}, "")
-    yield Case("a sum much larger than both", SUMS, {"x": (40, 40)}, {"b": (40, 1), "k": (40,), "s": ints(40, 1, 40), "u": ints(40, 40)}, "")
-
-
 def refused_quantized():
     """What is left in float: of Conv and Relu FusedConv, and else the nodes themselves."""
     def conv(name, *arguments, axis="<axis=0>", **more):
@@ -580,14 +539,16 @@ def refused_cases():
     yield Case("other axes", layer_norm("[1]", "p=Pow(d,two)"), {"x": (2, 3, 6)}, weights, "")
     yield from refused_attention()
     yield from refused_quantized()
-    yield from refused_moves()
+    yield from move_cases.refused(Case)
+    yield from move_cases.viewed(Case)
     yield from heads_cases.not_siblings(Case)
     yield Case("a pin", "c=Conv(x,w) y=Relu(c)", x, w, "", chains=("cpu,cudasim",), options=("--pin", "c=cudasim"))
 
 
 def all_cases():
     for make in (norm_cases, factor_cases, bias_cases, residual_cases, activation_cases, bias_gelu_cases, gelu_cases, swish_cases, layer_norm_cases, rms_norm_cases, attention_cases,
-                 attention_around_cases, cast_cases, quantized_cases, quantized_kin_cases, table_cases, moved_cases):
+                 attention_around_cases, cast_cases, quantized_cases, quantized_kin_cases, table_cases):
         yield from make()
     yield from heads_cases.sibling_cases(Case)
     yield from heads_cases.strided_cases(Case)
+    yield from move_cases.joined(Case)

@@ -298,3 +298,46 @@ Test(views, a_part_is_not_written_over) {
     for (int i = ELEMENTS / 2; i < ELEMENTS; i++) cr_assert_float_eq(o.y[i], -o.x[i], 1e-3f);
     close_model(&o);
 }
+
+/* ---- what an observer sees --------------------------------------------------------------------------------------- */
+
+typedef struct sight {
+    const opened *of;
+    int seen;
+} sight;
+
+/* Every value but scores is 0 - x or a part of it. */
+static void look(void *ud, int32_t number, const char *value, const tort_tensor *tensor) {
+    sight *s = ud;
+    const float *data = tensor->data;
+    (void)number;
+    if (strcmp(value, "y") != 0) s->seen++;
+    for (int64_t i = 0; strcmp(value, "y") != 0 && i < tort_count(tensor); i++)
+        cr_assert_eq(data[i], -s->of->x[i / tensor->dims[1] * 64 + i % tensor->dims[1]], "%s", value);
+}
+
+/* Columns that the attention reads where they are have no tensor that could be shown, nor has their alias. */
+Test(views, what_is_read_by_strides_is_not_shown) {
+    static opened o;
+    static const int64_t first[] = {0}, half[] = {32}, columns[] = {1};
+    begin_model(&o, 64);
+    integers(&o, "from", 1, first);
+    integers(&o, "to", 1, half);
+    integers(&o, "along", 1, columns);
+    onnx_node(&o.bytes, "Neg", "neg", "x", "a");
+    onnx_node(&o.bytes, "Slice", "left", "a from to along", "q");
+    onnx_node(&o.bytes, "Identity", "same", "q", "r");
+    onnx_node(&o.bytes, "Slice", "top", "a from to from", "k");
+    onnx_node(&o.bytes, "MatMul", "score", "r k", "s");
+    onnx_node(&o.bytes, "Softmax", "softmax", "s", "p");
+    onnx_node(&o.bytes, "MatMul", "sum", "p a", "y");
+    end_model(&o);
+    sight s = {.of = &o};
+    tort_context_observe(o.context, look, &s);
+    run_model(&o, 64);
+    tort_report *report = report_of(o.session);
+    cr_expect_str_eq(kernel_of(report, "left"), "view");
+    cr_expect_gt(s.seen, 0);
+    tort_report_free(report);
+    close_model(&o);
+}

@@ -150,12 +150,21 @@ static bool is_static(const tort_step *step) {
     return step->kind == TORT_STEP_KERNEL && !step->dynamic && !step->values;
 }
 
+/* True if the inputs may be made in the output, side by side, which saves more than reading them by strides. */
+static bool may_join(const strider *s, const tort_step *step) {
+    const tort_parts *parts = (const void *)(s->planned->params + step->params);
+    const int32_t whole = operand(s, step, step->input_count);
+    bool may = whole >= 0 && tort_unit_node(s->planned->lowered, step->node)->op->flags & TORT_OP_JOINS;
+    for (int32_t d = 0; may && d < parts->axis; d++) may = s->plan->slots[whole].dims[d] == 1;
+    return may;
+}
+
 /* Inputs that the kernel reads by strides. Not of a widening kernel, which converts its inputs
  * and passes no strides on. */
 static uint32_t strided_by(const strider *s, const tort_step *step) {
     if (!is_static(step)) return 0;
     const tort_kernel *kernel = unit_of(s, step)->kernel;
-    return kernel->of ? 0 : kernel->strides.inputs;
+    return kernel->of || !kernel->strides.inputs || may_join(s, step) ? 0 : kernel->strides.inputs;
 }
 
 static uint32_t moves(const strider *s, const tort_step *step) {
@@ -266,8 +275,9 @@ static bool hang(const strider *s, tort_step *step, bool *viewed) {
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static bool any_strided(const strider *s) {
+    const bool unfolded = s->planned->lowered->session->options.unfolded; /* for who looks at every value */
     bool any = false;
-    for (int32_t i = 0; !any && i < s->plan->step_count; i++) any = strided_by(s, &s->plan->steps[i]);
+    for (int32_t i = 0; !any && !unfolded && i < s->plan->step_count; i++) any = strided_by(s, &s->plan->steps[i]);
     return any;
 }
 

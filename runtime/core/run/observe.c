@@ -77,10 +77,15 @@ static tort_status show_tensor(const tort_frame *frame, const tort_step *step, c
     return status ? status : show_on_host(frame, step, slot, plain, bytes, error);
 }
 
-/* View that the observer asks for of a slot's value; values without a whole tensor in memory cannot be shown. */
-static tort_look look_of(const tort_frame *frame, const tort_slot *slot) {
+/* View that the observer asks for of a slot's value; values without a whole tensor in memory cannot be shown, nor those
+ * that are read by strides. */
+static tort_look look_of(const tort_frame *frame, int32_t index) {
     const tort_context *context = frame->context;
-    if (slot->line_bytes || frame->lowered->infos[slot->value].kind != TORT_TENSOR) return TORT_LOOK_AWAY;
+    const tort_plan *plan = &frame->planned->plan;
+    const tort_slot *slot = &plan->slots[index];
+    if (slot->line_bytes || plan->slots[tort_plan_owner(plan, index)].strided ||
+        frame->lowered->infos[slot->value].kind != TORT_TENSOR)
+        return TORT_LOOK_AWAY;
     return context->observer_look
                ? context->observer_look(context->observer_ud, frame->lowered->graph.values[slot->value].name)
                : TORT_LOOK_PLAIN;
@@ -94,7 +99,7 @@ static tort_status observe(const tort_frame *frame, const tort_step *step, tort_
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && !moves && i < step->output_count; i++) {
         const int32_t slot = plan->operands[step->operands + step->input_count + i];
-        const tort_look look = slot < 0 ? TORT_LOOK_AWAY : look_of(frame, &plan->slots[slot]);
+        const tort_look look = slot < 0 ? TORT_LOOK_AWAY : look_of(frame, slot);
         if (look) status = show_tensor(frame, step, &plan->slots[slot], &frame->tensors[slot], look, error);
     }
     return status;
