@@ -11,12 +11,12 @@
 #include "kernels/cuda/images.h"
 #include "runtime/core/base/memory.h"
 
-/* Tiles by size of key or value: queries, and a step of keys and values, must fit 64 KiB of shared memory, which
- * sm_75 has. */
+/* Tiles by size of key or value: queries (64 on tensor cores), and a step of keys and values, must fit 64 KiB of
+ * shared memory, which sm_75 has; 96 in TF32. */
 typedef struct attend_shape {
-    int32_t size, rows_half, step_half, rows_float, step_float;
+    int32_t size, step_half, step_tf32, rows_float, step_float;
 } attend_shape;
-static const attend_shape shapes[] = {{64, 64, 64, 64, 32}, {128, 64, 64, 32, 32}, {256, 64, 16, 32, 16}};
+static const attend_shape shapes[] = {{64, 64, 64, 64, 32}, {128, 64, 32, 32, 32}, {256, 16, 16, 32, 16}};
 
 /* A part writes its sums to memory, which costs as much as reading some keys. It pays only with KEYS_A_QUERY times as
  * many keys as queries. */
@@ -38,26 +38,29 @@ static void divide_keys(gpu_attend_tiling *t, int64_t rows, int64_t keys, int64_
     if (t->parts > 1) t->scratch = (size_t)(t->tiles * t->parts * t->rows) * (size_t)(t->size + 2) * sizeof(float);
 }
 
-gpu_attend_tiling tort_cuda_attend_tiling_of(int32_t multiprocessors, gpu_attend_type type, const gpu_attend *a) {
+gpu_attend_tiling tort_cuda_attend_tiling_of(gpu_board board, tort_type type, const gpu_attend *a) {
     const attend_shape *shape = shape_of(a->key_size, a->value_size);
-    const bool half = type != GPU_ATTEND_FLOAT;
+    const gpu_attend_type by = gpu_attended_type_of(board, type);
     gpu_attend_tiling t = {.size = shape->size,
-                           .rows = half ? shape->rows_half : shape->rows_float,
-                           .step = half ? shape->step_half : shape->step_float,
+                           .rows = by == GPU_ATTEND_FLOAT ? shape->rows_float : 64,
+                           .step = by == GPU_ATTEND_FLOAT  ? shape->step_float
+                                   : by == GPU_ATTEND_TF32 ? shape->step_tf32
+                                                           : shape->step_half,
                            .pack = 1,
                            .parts = 1,
                            .part = a->keys};
     if (a->group > 1 && a->queries <= t.rows / a->group) t.pack = (int32_t)a->group;
     t.down = gpu_pieces(a->queries * t.pack, t.rows);
     t.tiles = t.down * a->batch * (a->heads / t.pack);
-    divide_keys(&t, t.down > 1 ? t.rows : a->queries * t.pack, a->keys, (int64_t)BLOCKS_A_PROCESSOR * multiprocessors);
+    divide_keys(&t, t.down > 1 ? t.rows : a->queries * t.pack, a->keys,
+                (int64_t)BLOCKS_A_PROCESSOR * board.multiprocessors);
     return t;
 }
 
 /* The number of parts never exceeds the number wanted, whatever the keys. */
-size_t tort_cuda_attend_max_scratch(int32_t multiprocessors, gpu_attend_type type, const gpu_attend *a) {
-    const gpu_attend_tiling t = tort_cuda_attend_tiling_of(multiprocessors, type, a);
-    const int64_t wanted = (int64_t)BLOCKS_A_PROCESSOR * multiprocessors;
+size_t tort_cuda_attend_max_scratch(gpu_board board, tort_type type, const gpu_attend *a) {
+    const gpu_attend_tiling t = tort_cuda_attend_tiling_of(board, type, a);
+    const int64_t wanted = (int64_t)BLOCKS_A_PROCESSOR * board.multiprocessors;
     if (t.tiles < 1 || t.tiles >= wanted) return 0;
     return (size_t)(t.tiles * gpu_pieces(wanted, t.tiles) * t.rows) * (size_t)(t.size + 2) * sizeof(float);
 }
@@ -96,19 +99,20 @@ tort_verdict tort_cuda_claim_attend(int64_t key_size, int64_t value_size) {
 
 #ifdef CUDA_DEVICE
 tort_status cuda_prepare_attend(tort_prepare *p, int64_t key_size, int64_t value_size) {
-    const gpu_attend_type type = gpu_attend_type_of(p->node->inputs[0].type);
+    const cuda_device *device = p->device;
+    const gpu_attend_type type = gpu_attended_type_of(device->board, p->node->inputs[0].type);
     const int32_t size = shape_of(key_size, value_size)->size;
-    return cuda_loaded(p, type == GPU_ATTEND_FLOAT ? gpu_load_attend_float(size) : gpu_load_attend_half(type, size));
+    return cuda_loaded(p, type == GPU_ATTEND_FLOAT ? gpu_load_attend_float(size) : gpu_load_attend_mma(type, size));
 }
 
 tort_status cuda_run_attend(const tort_call *call, const gpu_attend *attend, void *scratch) {
     const cuda_stream *stream = call->stream;
-    const gpu_attend_type type = gpu_attend_type_of(call->inputs[0].type);
-    const gpu_attend_tiling tiling = tort_cuda_attend_tiling_of(stream->device->board.multiprocessors, type, attend);
+    const gpu_attend_type type = gpu_attended_type_of(stream->device->board, call->inputs[0].type);
+    const gpu_attend_tiling tiling = tort_cuda_attend_tiling_of(stream->device->board, call->inputs[0].type, attend);
     const gpu_parts parts = {scratch, stream->arrivals};
     if (!tiling.tiles || !attend->value_size) return TORT_OK;
     return cuda_launched(call, type == GPU_ATTEND_FLOAT
                                    ? gpu_run_attend_float(cuda_stream_of(call), attend, &tiling, &parts)
-                                   : gpu_run_attend_half(cuda_stream_of(call), type, attend, &tiling, &parts));
+                                   : gpu_run_attend_mma(cuda_stream_of(call), type, attend, &tiling, &parts));
 }
 #endif

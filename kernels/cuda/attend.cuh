@@ -1,4 +1,4 @@
-/* attend.cuh - parts that attend_half.cu and attend_float.cu share: which keys a query sees, how a product becomes a
+/* attend.cuh - parts that attend_mma.cu and attend_float.cu share: which keys a query sees, how a product becomes a
  * score, and how parts of the keys are joined.
  *
  * Online softmax (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018): a query keeps its

@@ -1,5 +1,5 @@
 /* attend.h - softmax(scale * Q * K', masked) * V: one kernel family for all attention operators. Interface between
- * the operators' rows, attend.c (tiles and parts) and the kernels of attend_half.cu and attend_float.cu. Plain C.
+ * the operators' rows, attend.c (tiles and parts) and the kernels of attend_mma.cu and attend_float.cu. Plain C.
  *
  * The scheme is FlashAttention (Dao et al. 2022): a block keeps a tile of queries, walks over the keys, and never
  * stores scores in global memory, since softmax is computed online (Milakov and Gimelshein, "Online normalizer
@@ -17,7 +17,12 @@
 
 enum { GPU_ATTEND_SIZE = 256 }; /* upper limit for the elements of a key or value */
 
-typedef enum gpu_attend_type { GPU_ATTEND_FLOAT, GPU_ATTEND_HALF, GPU_ATTEND_BFLOAT16 } gpu_attend_type;
+typedef enum gpu_attend_type {
+    GPU_ATTEND_FLOAT,
+    GPU_ATTEND_HALF,
+    GPU_ATTEND_BFLOAT16,
+    GPU_ATTEND_TF32 /* of products alone: floats that are rounded to 10 bits */
+} gpu_attend_type;
 
 /* Result of a query whose weights sum up to 0 (it sees no key) or to NaN. */
 typedef enum gpu_attend_empty {
@@ -77,12 +82,17 @@ typedef struct gpu_attend_tiling {
 } gpu_attend_tiling;
 
 /* Returns the maximum scratch for this many keys or fewer. */
-size_t tort_cuda_attend_max_scratch(int32_t multiprocessors, gpu_attend_type type, const gpu_attend *attend);
+size_t tort_cuda_attend_max_scratch(gpu_board board, tort_type type, const gpu_attend *attend);
 /* Chooses the tiling: a pure function of shape and target, so plans and runs agree. Sizes must not be negative. */
-gpu_attend_tiling tort_cuda_attend_tiling_of(int32_t multiprocessors, gpu_attend_type type, const gpu_attend *attend);
+gpu_attend_tiling tort_cuda_attend_tiling_of(gpu_board board, tort_type type, const gpu_attend *attend);
 
 static inline gpu_attend_type gpu_attend_type_of(tort_type type) {
     return type == TORT_FLOAT16 ? GPU_ATTEND_HALF : type == TORT_BFLOAT16 ? GPU_ATTEND_BFLOAT16 : GPU_ATTEND_FLOAT;
+}
+
+/* The type of products on a device. */
+static inline gpu_attend_type gpu_attended_type_of(gpu_board board, tort_type type) {
+    return type == TORT_FLOAT && board.tf32 ? GPU_ATTEND_TF32 : gpu_attend_type_of(type);
 }
 
 /* Returns the strides of [batch, heads, length, size] without gaps. */
@@ -102,10 +112,10 @@ tort_verdict tort_cuda_claim_attend_type(const tort_target *target, const tort_n
 tort_verdict tort_cuda_claim_attend(int64_t key_size, int64_t value_size);
 
 /* Kernels of a type and a size of gpu_attend_tiling. */
-GPU_LAUNCHER gpu_load_attend_half(gpu_attend_type type, int32_t size);
+GPU_LAUNCHER gpu_load_attend_mma(gpu_attend_type type, int32_t size);
 GPU_LAUNCHER gpu_load_attend_float(int32_t size);
-GPU_LAUNCHER gpu_run_attend_half(gpu_stream stream, gpu_attend_type type, const gpu_attend *attend,
-                                 const gpu_attend_tiling *tiling, const gpu_parts *parts);
+GPU_LAUNCHER gpu_run_attend_mma(gpu_stream stream, gpu_attend_type type, const gpu_attend *attend,
+                                const gpu_attend_tiling *tiling, const gpu_parts *parts);
 GPU_LAUNCHER gpu_run_attend_float(gpu_stream stream, const gpu_attend *attend, const gpu_attend_tiling *tiling,
                                   const gpu_parts *parts);
 

@@ -1,5 +1,5 @@
 /* fused_attention.c - row and claim of FusedAttention, which is one launch, as in heads.c. ops/fused_attention.c
- * decodes shapes and strides. Kernels: attend_half.cu, attend_float.cu. */
+ * decodes shapes and strides. Kernels: attend_mma.cu, attend_float.cu. */
 #include "ops/fused_attention.h"
 #include "kernels/cuda/heads.h"
 

@@ -3,7 +3,7 @@
  * keys joined with new ones, in the outputs that hold them anyway); the second is the attention of attend.h. Before
  * them, Attention multiplies its input by the packed weights, into scratch.
  * ops/microsoft/ decodes params, and ops/attention.c those of Attention of ONNX, whose row is in attention.c. Kernels:
- * heads.cu, matmul.cu, attend_half.cu, attend_float.cu. */
+ * heads.cu, matmul.cu, attend_mma.cu, attend_float.cu. */
 #include "kernels/cuda/heads.h"
 
 #include "kernels/cuda/matmul.h"
@@ -120,14 +120,13 @@ static bool reserve_projected(gpu_board board, tort_type type, const tort_heads_
  * how many there are, it is as many, and scratch is what their tiling takes. */
 static bool lay_out_rooms(gpu_board board, tort_type type, const tort_heads_params *p, heads_rooms *r) {
     const gpu_attend attend = attend_of(p, capacity(p));
-    const gpu_attend_type attend_type = gpu_attend_type_of(type);
     const bool told = p->past_count >= 0 || p->lengths >= 0 || p->total >= 0;
     const bool past = p->past_key.operand >= 0;
     r->query = has_bias(p, 0) || p->rotated > 0;
     r->key = p->present_key >= 0 || past || has_bias(p, 1) || p->rotated > 0;
     r->value = p->present_value >= 0 || past || has_bias(p, 2);
-    r->bytes = told ? tort_cuda_attend_max_scratch(board.multiprocessors, attend_type, &attend)
-                    : tort_cuda_attend_tiling_of(board.multiprocessors, attend_type, &attend).scratch;
+    r->bytes = told ? tort_cuda_attend_max_scratch(board, type, &attend)
+                    : tort_cuda_attend_tiling_of(board, type, &attend).scratch;
     return (!is_projected(p) || reserve_projected(board, type, p, r)) &&
            (!r->query || tort_cuda_reserve_heads(&r->bytes, &r->query_at, p->batch, p->query_heads, p->queries,
                                                  p->key_size, type)) &&

@@ -27,7 +27,7 @@ FAULTS = [
      f"            {BARRIER}\n#pragma unroll\n", "#pragma unroll\n"),
     ("no barrier before a tile is written again", "move", "Transpose",
      f"= tile[lane][k];\n        {BARRIER}\n", "= tile[lane][k];\n"),
-    ("no barrier between keys and what takes their room", "attend_half", "Attention,MultiHeadAttention,GroupQueryAttention",
+    ("no barrier between keys and what takes their room", "attend_mma", "Attention,MultiHeadAttention,GroupQueryAttention",
      "            __syncthreads(); /* the keys have been read: their room is reused for products */\n", ""),
     ("no barrier before a tile of activations is written again", "matmul_nbits", "MatMulNBits",
      "        __syncthreads(); /* the previous tile has been read */\n", ""),

@@ -5,7 +5,7 @@
 #include "kernels/cuda/attend.h"
 #include "tests/cuda/provider_tester.h"
 
-enum { MULTIPROCESSORS = 132 };
+static const gpu_board board = {.capability = 90, .multiprocessors = 132};
 
 static gpu_attend_tiling tiling_of(int64_t batch, int64_t heads, int64_t group, int64_t queries, int64_t keys) {
     const gpu_attend attend = {.batch = batch,
@@ -15,7 +15,7 @@ static gpu_attend_tiling tiling_of(int64_t batch, int64_t heads, int64_t group, 
                                .keys = keys,
                                .key_size = 128,
                                .value_size = 128};
-    return tort_cuda_attend_tiling_of(MULTIPROCESSORS, GPU_ATTEND_HALF, &attend);
+    return tort_cuda_attend_tiling_of(board, TORT_FLOAT16, &attend);
 }
 
 /* Scratch for two lengths: of a prompt there is none, of a token as much as the device's multiprocessors ask for. */
@@ -36,7 +36,7 @@ static void check_parts(tester *t) {
                 .batch = 1, .heads = 8, .group = 2, .queries = queries, .keys = 5000, .key_size = 64, .value_size = 64};
             gpu_attend fewer = attend;
             fewer.keys = keys;
-            const gpu_attend_tiling found = tort_cuda_attend_tiling_of(MULTIPROCESSORS, GPU_ATTEND_HALF, &fewer);
+            const gpu_attend_tiling found = tort_cuda_attend_tiling_of(board, TORT_FLOAT16, &fewer);
             char text[120];
             snprintf(text, sizeof text, "%d parts of %lld for %lld keys", (int)found.parts, (long long)found.part,
                      (long long)keys);
@@ -44,8 +44,8 @@ static void check_parts(tester *t) {
                          found.part * found.parts >= keys && found.part * (found.parts - 1) < keys &&
                              (found.parts == 1 || found.part % found.step == 0),
                          "attention", text);
-            tester_check(t, tort_cuda_attend_max_scratch(MULTIPROCESSORS, GPU_ATTEND_HALF, &attend) >= found.scratch,
-                         "attention", text);
+            tester_check(t, tort_cuda_attend_max_scratch(board, TORT_FLOAT16, &attend) >= found.scratch, "attention",
+                         text);
             tester_check(t, found.parts == 1 || found.tiles <= GPU_ARRIVALS, "attention", "more tiles than counters");
         }
 }

@@ -150,7 +150,7 @@ class Model:
                       multiplying=min(seconds(tile, parts) for tile in LIBRARY_TILES for parts in PARTS if parts * 32 <= max(k, 32)))
 
     def attention(self, half, q, k, count_bytes, batch, width):
-        """Blocks of 64 queries by 4 warps, which go through the keys: attend_half.cu, attend_float.cu."""
+        """Blocks of 64 queries by 4 warps, which go through the keys: attend_mma.cu, attend_float.cu."""
         d, steps = self.device, pieces(k, 64 if half else 32)
         instructions = 423 if half else 295 * width / 32  # of a step; the loop of floats is 8 of the width, and 32 keys
         blocks = pieces(q, 64) * batch

@@ -1,6 +1,6 @@
 /* attention.cu - attention of one head in three steps, each better for one reason: a tutorial, to be read from top to
  * bottom beside the table in kernels/cuda/README.md, after sum.cu. tests/cudasim/ladder_test.cpp compares each step
- * with plain loops. The fourth is attend_half.cu, which does the products of step 3 on tensor cores.
+ * with plain loops. The fourth is attend_mma.cu, which does the products of step 3 on tensor cores.
  *
  * Every step multiplies 2 * queries * keys * 64 times. The steps differ in where the scores go, of which there are
  * queries * keys, and how often keys and values are read. */

@@ -1,5 +1,5 @@
 /* attention.h - softmax(Q * K' / 8) * V of one head in three steps, from scores in memory to the scheme of
- * attend_half.cu: attention.cu. Plain C. */
+ * attend_mma.cu: attention.cu. Plain C. */
 #ifndef TORT_KERNELS_CUDA_LADDER_ATTENTION_H
 #define TORT_KERNELS_CUDA_LADDER_ATTENTION_H
 

@@ -1,35 +1,35 @@
-/* attend_half.cu - attention of 16-bit elements on tensor cores, with float accumulators (the scheme is in attend.h
- * and attend.cuh). Read first: product_mma.cuh for pieces, ldmatrix and XOR; gpu.h for the fragments of mma.
+/* attend_mma.cu - attention on tensor cores, of 16-bit elements or of floats rounded to TF32, with float accumulators
+ * (the scheme is in attend.h and attend.cuh). Read first: product_mma.cuh for pieces, ldmatrix and XOR; gpu.h for the
+ * fragments of mma.
  *
  * A block has 64 rows of queries in shared memory, 16 per warp (as in FlashAttention-2, Dao 2023, warps divide
  * queries, not keys, so they never exchange sums), and walks over the keys STEP at a time. cp.async brings the
  * values while scores are made, and the next keys while values are summed. Products, weights and sums stay in the
- * registers of a warp: the accumulator fragments of the first product, rounded to 16 bits, are the A fragments of
- * the second. */
+ * registers of a warp: the accumulator fragments of the first product, rounded, are the A fragments of the second. A
+ * lane has neighbouring keys there, where mma takes one and the one 4 further on of floats: so these are summed in
+ * another order, values alike. */
 #include "kernels/cuda/attend.cuh"
+#include "kernels/cuda/product_mma.cuh"
 
-enum { PIECE = 8, ROWS = 64, WARP_ROWS = 16 };
+enum { ROWS = 64, WARP_ROWS = 16 };
 
-template <class T_, int SIZE_, bool PIECES_> struct half_attend {
+template <class T_, int SIZE_, bool PIECES_> struct mma_attend {
     typedef T_ T;
     enum {
         SIZE = SIZE_,
         PIECES = PIECES_, /* rows of q, k and v consist of whole pieces */
-        STEP = SIZE_ > 128 ? 16 : 64,
+        BYTES = sizeof(T_),
+        PIECE = piece_of<T_>::SIZE,
+        FRAGMENT = 2 * PIECE, /* elements of a key that mma takes */
+        STEP = SIZE_ > 128               ? 16
+               : SIZE_ > 64 && BYTES > 2 ? 32
+                                         : 64,
         /* The room of the keys is reused for a step's products where masks are applied to them. */
-        KEYS = STEP * SIZE * 2 > ROWS *STEP * 4 ? STEP *SIZE : ROWS *STEP * 2,
-        SHARED_BYTES = (ROWS * SIZE + KEYS + STEP * SIZE) * 2,
+        KEYS = SIZE * BYTES > ROWS * 4 ? STEP *SIZE : ROWS *STEP * 4 / BYTES,
+        SHARED_BYTES = (ROWS * SIZE + KEYS + STEP * SIZE) * BYTES,
         RESIDENT = resident_blocks(SIZE_ > 64 ? 2 : 3, SHARED_BYTES)
     };
 };
-
-static __device__ __forceinline__ void multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], half) {
-    mma_m16n8k16_f16(sum, a, b, sum);
-}
-static __device__ __forceinline__ void multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
-                                                nv_bfloat16) {
-    mma_m16n8k16_bf16(sum, a, b, sum);
-}
 
 template <class T2> static __device__ __forceinline__ uint32_t bits_of(T2 pair) {
     uint32_t bits;
@@ -45,14 +45,14 @@ static __device__ __forceinline__ uint32_t pair_of(float a, float b, nv_bfloat16
 
 /* ---- shared memory: lines of SIZE elements, their pieces permuted by XOR ---- */
 
-template <int SIZE> static __device__ __forceinline__ unsigned place_of_piece(unsigned line, unsigned piece) {
-    return (line * (SIZE / PIECE) + (piece ^ (line & 7))) * PIECE;
+template <class A> static __device__ __forceinline__ unsigned place_of_piece(unsigned line, unsigned piece) {
+    return (line * (A::SIZE / A::PIECE) + (piece ^ (line & 7))) * A::PIECE;
 }
 
 /* Copies the lines of a step of keys or values; lines from `last` on, and elements from `size` on, become 0. */
 template <class A> struct line_source {
     typedef typename A::T T;
-    enum { A_LINE = A::SIZE / PIECE, A_PASS = ATTEND_THREADS / A_LINE, PASSES = A::STEP / A_PASS };
+    enum { PIECE = A::PIECE, A_LINE = A::SIZE / PIECE, A_PASS = ATTEND_THREADS / A_LINE, PASSES = A::STEP / A_PASS };
     const T *data;
     int64_t line_stride, element_stride;
     int size, last_step, last_lines;
@@ -65,7 +65,7 @@ template <class A> struct line_source {
         last_step = (int)((last - 1) / A::STEP);
         last_lines = last > 0 ? (int)(last - (int64_t)last_step * A::STEP) : 0;
         if (A::PIECES) data += line * line_stride + piece * PIECE;
-        place = kept(place_of_piece<A::SIZE>(line, piece));
+        place = kept(place_of_piece<A>(line, piece));
     }
     __device__ __forceinline__ void copy(T *lines, int step) const {
         const int count = step < last_step ? A::STEP : last_lines;
@@ -82,13 +82,13 @@ template <class A> struct line_source {
 #pragma unroll 1
         for (int i = (int)threadIdx.x; i < A::STEP * A::SIZE; i += ATTEND_THREADS) {
             const int line = along ? i / A::SIZE : i % A::STEP, e = along ? i % A::SIZE : i / A::STEP;
-            lines[place_of_piece<A::SIZE>((unsigned)line, (unsigned)e / PIECE) + e % PIECE] =
+            lines[place_of_piece<A>((unsigned)line, (unsigned)e / PIECE) + e % PIECE] =
                 line < count && e < size ? at[line * line_stride + e * element_stride] : (T)0.0f;
         }
     }
-    /* Returns the place of a pass. The permutation repeats after 8 lines; 4 lines on, its highest bit is the other. */
+    /* Returns the place of a pass. The permutation repeats after 8 lines; 4 or 2 lines on, higher bits are others. */
     __device__ __forceinline__ unsigned place_at(int pass) const {
-        const unsigned other = A_PASS == 4 ? (unsigned)pass % 2 * 4 * PIECE : 0;
+        const unsigned other = (unsigned)pass * A_PASS % 8 * PIECE;
         return (place ^ other) + (unsigned)pass * A_PASS * A::SIZE;
     }
 };
@@ -98,6 +98,7 @@ template <class A>
 static __device__ __forceinline__ void copy_queries(const gpu_attend &a, const gpu_attend_tiling &t,
                                                     const attend_place &p, typename A::T *queries) {
     typedef typename A::T T;
+    enum { PIECE = A::PIECE };
 #pragma unroll 1
     for (int i = (int)threadIdx.x; i < ROWS * A::SIZE / PIECE; i += ATTEND_THREADS) {
         const int line = i / (A::SIZE / PIECE), piece = i % (A::SIZE / PIECE);
@@ -105,7 +106,7 @@ static __device__ __forceinline__ void copy_queries(const gpu_attend &a, const g
         const T *from =
             (const T *)a.q +
             (left > 0 ? row_offset(t, a.q_strides, p, p.first + line) + piece * PIECE * a.q_strides.element : 0);
-        T *to = queries + place_of_piece<A::SIZE>(line, piece);
+        T *to = queries + place_of_piece<A>(line, piece);
         if (A::PIECES)
             cp_async16_or_zero(to, from, left > 0);
         else
@@ -114,20 +115,21 @@ static __device__ __forceinline__ void copy_queries(const gpu_attend &a, const g
     }
 }
 
-/* Offsets that a lane gives to ldmatrix: its row of the four 8x8 matrices of a block of 16 lines by 16 elements, for
- * each 16 of 64 elements (the reach of the XOR); further elements are constant offsets away. */
-template <int SIZE> struct block_reader {
+/* Offsets that a lane gives to ldmatrix: its row of the four 8x8 matrices of a block of 16 lines by 2 pieces, for each
+ * 2 of 8 pieces (the reach of the XOR); further pieces are constant offsets away. */
+template <class A> struct block_reader {
     enum { PLACES = 4 };
     unsigned place[PLACES];
 
-    /* line, element: position of the lane's matrix, in eights. */
-    __device__ __forceinline__ block_reader(unsigned first, unsigned line, unsigned element) {
+    /* line, piece: position of the lane's matrix, the line in eights. */
+    __device__ __forceinline__ block_reader(unsigned first, unsigned line, unsigned piece) {
 #pragma unroll
         for (unsigned i = 0; i < PLACES; i++)
-            place[i] = kept(place_of_piece<SIZE>(first + line * 8 + threadIdx.x % 8, i * 2 + element));
+            place[i] = kept(place_of_piece<A>(first + line * 8 + threadIdx.x % 8, i * 2 + piece));
     }
     __device__ __forceinline__ unsigned at(int line, int element) const {
-        return place[element / 16 % PLACES] + (unsigned)(line * SIZE + element / 64 * 64);
+        return place[element / A::FRAGMENT % PLACES] +
+               (unsigned)(line * A::SIZE + element / (PLACES * A::FRAGMENT) * (PLACES * A::FRAGMENT));
     }
 };
 
@@ -141,18 +143,20 @@ template <class A> struct warp_state {
 };
 
 template <class A>
-static __device__ __forceinline__ void
-make_products(const typename A::T *queries, const typename A::T *keys, const block_reader<A::SIZE> &query_at,
-              const block_reader<A::SIZE> &key_at, float (&products)[A::STEP / 8][4]) {
+static __device__ __forceinline__ void make_products(const typename A::T *queries, const typename A::T *keys,
+                                                     const block_reader<A> &query_at, const block_reader<A> &key_at,
+                                                     float (&products)[A::STEP / 8][4]) {
 #pragma unroll
     for (int i = 0; i < A::STEP / 8; i++) products[i][0] = products[i][1] = products[i][2] = products[i][3] = 0.0f;
 #pragma unroll
-    for (int e = 0; e < A::SIZE; e += 16) {
+    for (int e = 0; e < A::SIZE; e += A::FRAGMENT) {
         uint32_t left[4], right[4];
         ldmatrix_x4(left, queries + query_at.at(0, e));
+        round_operands(left, typename A::T());
 #pragma unroll
         for (int j = 0; j < A::STEP / 16; j++) {
             ldmatrix_x4(right, keys + key_at.at(j * 16, e));
+            round_operands(right, typename A::T());
             const uint32_t low[2] = {right[0], right[1]}, high[2] = {right[2], right[3]};
             multiply(products[2 * j], left, low, typename A::T());
             multiply(products[2 * j + 1], left, high, typename A::T());
@@ -213,11 +217,9 @@ static __device__ __forceinline__ void weigh(warp_state<A> &w, float factor, flo
         for (int j = 0; j < 4; j++) w.sums[i][j] *= fade[j / 2];
 }
 
-template <class A>
-static __device__ __forceinline__ void add_values(warp_state<A> &w, const typename A::T *values,
-                                                  const block_reader<A::SIZE> &value_at,
+template <class A, class T>
+static __device__ __forceinline__ void add_values(warp_state<A> &w, const T *values, const block_reader<A> &value_at,
                                                   const float (&weights)[A::STEP / 8][4]) {
-    typedef typename A::T T;
 #pragma unroll
     for (int k = 0; k < A::STEP / 8; k += 2) {
         const uint32_t left[4] = {
@@ -234,22 +236,84 @@ static __device__ __forceinline__ void add_values(warp_state<A> &w, const typena
     }
 }
 
+/* The same of floats, whose values ldmatrix cannot transpose: a lane loads 4 neighbours of the values of its two keys,
+ * one for each of 4 operands. */
+template <class A>
+static __device__ __forceinline__ void add_values(warp_state<A> &w, const float *values, const block_reader<A> &,
+                                                  const float (&weights)[A::STEP / 8][4]) {
+    const unsigned lane = threadIdx.x % 32;
+#pragma unroll
+    for (int k = 0; k < A::STEP / 8; k++) {
+        uint32_t left[4] = {__float_as_uint(weights[k][0]), __float_as_uint(weights[k][2]),
+                            __float_as_uint(weights[k][1]), __float_as_uint(weights[k][3])};
+        round_operands(left, 0.0f);
+#pragma unroll
+        for (int e = 0; e < A::SIZE; e += 32) {
+            uint32_t right[2][4];
+#pragma unroll
+            for (unsigned i = 0; i < 2; i++) {
+                const pack<float, 4> four =
+                    load_pack<4>(values + k * 8 * A::SIZE + e + place_of_piece<A>(lane % 4 * 2 + i, lane / 4));
+#pragma unroll
+                for (int j = 0; j < 4; j++) right[i][j] = __float_as_uint(four.at[j]);
+                round_operands(right[i], 0.0f);
+            }
+#pragma unroll
+            for (int j = 0; j < 4; j++) {
+                const uint32_t two[2] = {right[0][j], right[1][j]};
+                multiply(w.sums[e / 8 + j], left, two, 0.0f);
+            }
+        }
+    }
+}
+
 /* ---- output ---- */
+
+/* Calls use(column, neighbours) for the lane's sums of row r: pairs of columns, or fours as add_values leaves floats.
+ */
+template <class A, class Use>
+static __device__ __forceinline__ void for_neighbours(const warp_state<A> &w, int r, Use use) {
+    enum { SIZE = A::BYTES > 2 ? 4 : 2 };
+    const int lane = (int)threadIdx.x % 4;
+#pragma unroll
+    for (int i = 0; i < A::SIZE / 4 / SIZE; i++) {
+        const int column = SIZE == 4 ? i / 2 * 32 + lane * 8 + i % 2 * 4 : i * 8 + lane * 2;
+        pack<float, SIZE> neighbours;
+#pragma unroll
+        for (int j = 0; j < SIZE; j++)
+            neighbours.at[j] = SIZE == 4 ? w.sums[i / 2 * 4 + j][r * 2 + i % 2] : w.sums[i][r * 2 + j];
+        use(column, neighbours);
+    }
+}
 
 template <class A>
 static __device__ __forceinline__ void leave_part(const gpu_attend_tiling &t, const gpu_parts &parts,
                                                   const attend_place &p, const warp_state<A> &w) {
-    const int column = (int)threadIdx.x % 4 * 2;
 #pragma unroll
     for (int r = 0; r < 2; r++) {
         const int row = (int)threadIdx.x / 32 * WARP_ROWS + (int)threadIdx.x % 32 / 4 + r * 8;
         if (p.first + row >= p.last) continue;
         float *to = part_row(t, parts, p.tile, blockIdx.y, row);
+        for_neighbours(
+            w, r,
+            [=](int column,
+                const auto &sums) { /* rows of parts begin at 8 bytes */
 #pragma unroll
-        for (int i = 0; i < A::SIZE / 8; i++)
-            store_pack<2>(to + i * 8 + column, pack<float, 2>{{w.sums[i][r * 2], w.sums[i][r * 2 + 1]}});
-        if (column == 0) store_pack<2>(to + A::SIZE, pack<float, 2>{{w.largest[r], w.weights[r]}});
+                                    for (int j = 0; j < (int)(sizeof sums / sizeof(float)); j += 2)
+                                        store_pack<2>(to + column + j, pack<float, 2>{{sums.at[j], sums.at[j + 1]}});
+            });
+        if (threadIdx.x % 4 == 0) store_pack<2>(to + A::SIZE, pack<float, 2>{{w.largest[r], w.weights[r]}});
     }
+}
+
+static __device__ __forceinline__ void leave_scaled(float *to, const pack<float, 4> &sums, float factor) {
+    store_pack<4>(to, pack<float, 4>{{scaled(sums.at[0], factor), scaled(sums.at[1], factor),
+                                      scaled(sums.at[2], factor), scaled(sums.at[3], factor)}});
+}
+template <class T>
+static __device__ __forceinline__ void leave_scaled(T *to, const pack<float, 2> &sums, float factor) {
+    const uint32_t two = pair_of(scaled(sums.at[0], factor), scaled(sums.at[1], factor), T());
+    memcpy(to, &two, sizeof two);
 }
 
 /* Stores rows through the shared memory of the warp's queries, so that whole pieces are written. */
@@ -258,24 +322,24 @@ static __device__ __forceinline__ void store_rows(const gpu_attend &a, const gpu
                                                   const attend_place &p, const warp_state<A> &w, bool y_pieces,
                                                   typename A::T *queries) {
     typedef typename A::T T;
+    enum { PIECE = A::PIECE };
     const int first = (int)threadIdx.x / 32 * WARP_ROWS, lane = (int)threadIdx.x % 32;
     __syncwarp(); /* the queries have been read */
 #pragma unroll
     for (int r = 0; r < 2; r++) {
         const float factor = factor_of(a, w.weights[r]);
         const int row = first + lane / 4 + r * 8;
-#pragma unroll
-        for (int i = 0; i < A::SIZE / 8; i++) {
-            const uint32_t two = pair_of(scaled(w.sums[i][r * 2], factor), scaled(w.sums[i][r * 2 + 1], factor), T());
-            memcpy(queries + place_of_piece<A::SIZE>((unsigned)row, (unsigned)i) + lane % 4 * 2, &two, sizeof two);
-        }
+        for_neighbours(w, r, [=](int column, const auto &sums) {
+            leave_scaled(queries + place_of_piece<A>((unsigned)row, (unsigned)column / PIECE) + column % PIECE, sums,
+                         factor);
+        });
     }
     __syncwarp();
 #pragma unroll 1
     for (int i = lane; i < WARP_ROWS * A::SIZE / PIECE; i += 32) {
         const int row = first + i / (A::SIZE / PIECE), piece = i % (A::SIZE / PIECE);
         if (p.first + row >= p.last || piece * PIECE >= a.value_size) continue;
-        const T *from = queries + place_of_piece<A::SIZE>((unsigned)row, (unsigned)piece);
+        const T *from = queries + place_of_piece<A>((unsigned)row, (unsigned)piece);
         T *to = (T *)a.y + row_offset(t, a.y_strides, p, p.first + row) + piece * PIECE * a.y_strides.element;
         if (y_pieces)
             store_pack<PIECE>(to, load_pack<PIECE>(from));
@@ -291,7 +355,7 @@ template <class A> struct attend_block {
     typedef typename A::T T;
     T *queries, *keys, *values;
     line_source<A> key_source, value_source;
-    block_reader<A::SIZE> query_at, key_at, value_at;
+    block_reader<A> query_at, key_at, value_at;
     warp_state<A> w;
     bool active; /* this warp has rows */
 
@@ -363,7 +427,7 @@ static __device__ __forceinline__ void attend_tile(const gpu_attend &a, const gp
 
 template <class A>
 static __global__ void __launch_bounds__(ATTEND_THREADS, A::RESIDENT)
-    attend_half(const gpu_attend a, const gpu_attend_tiling t, const gpu_parts parts, bool simple, bool y_pieces) {
+    attend_mma(const gpu_attend a, const gpu_attend_tiling t, const gpu_parts parts, bool simple, bool y_pieces) {
     after_previous();
     for (int64_t tile = blockIdx.x; tile < t.tiles; tile += gridDim.x) {
         attend_tile<A>(a, t, parts, tile, simple, y_pieces);
@@ -376,18 +440,18 @@ static __global__ void __launch_bounds__(ATTEND_THREADS, A::RESIDENT)
 template <class A>
 static cudaError_t run_as(gpu_stream stream, const gpu_attend *a, const gpu_attend_tiling *t, const gpu_parts *parts) {
     const bool y_pieces = rows_of_pieces<typename A::T>(a->y, a->y_strides, a->value_size);
-    return launch_overlapping(attend_half<A>, dim3(grid_extent((size_t)t->tiles), (unsigned)t->parts), ATTEND_THREADS,
+    return launch_overlapping(attend_mma<A>, dim3(grid_extent((size_t)t->tiles), (unsigned)t->parts), ATTEND_THREADS,
                               A::SHARED_BYTES, stream, *a, *t, *parts, is_simple(a), y_pieces);
 }
 
 template <class A> static cudaError_t load_as() {
-    const cudaError_t code = load_kernel(attend_half<A>);
-    return code == cudaSuccess ? allow_dynamic_shared(attend_half<A>, A::SHARED_BYTES) : code;
+    const cudaError_t code = load_kernel(attend_mma<A>);
+    return code == cudaSuccess ? allow_dynamic_shared(attend_mma<A>, A::SHARED_BYTES) : code;
 }
 
 template <class T, int SIZE> struct by_size {
-    typedef half_attend<T, SIZE, true> pieces;
-    typedef half_attend<T, SIZE, false> anyhow;
+    typedef mma_attend<T, SIZE, true> pieces;
+    typedef mma_attend<T, SIZE, false> anyhow;
 
     static cudaError_t run(gpu_stream stream, const gpu_attend *a, const gpu_attend_tiling *t, const gpu_parts *parts) {
         const bool whole = rows_of_pieces<T>(a->q, a->q_strides, a->key_size) &&
@@ -410,11 +474,19 @@ template <class T> static cudaError_t load(int32_t size) {
     return for_size(size, [](auto room) { return by_size<T, room>::load(); });
 }
 
-cudaError_t gpu_run_attend_half(gpu_stream stream, gpu_attend_type type, const gpu_attend *a,
-                                const gpu_attend_tiling *t, const gpu_parts *parts) {
-    return type == GPU_ATTEND_HALF ? run<half>(stream, a, t, parts) : run<nv_bfloat16>(stream, a, t, parts);
+cudaError_t gpu_run_attend_mma(gpu_stream stream, gpu_attend_type type, const gpu_attend *a, const gpu_attend_tiling *t,
+                               const gpu_parts *parts) {
+    switch (type) {
+    case GPU_ATTEND_HALF: return run<half>(stream, a, t, parts);
+    case GPU_ATTEND_BFLOAT16: return run<nv_bfloat16>(stream, a, t, parts);
+    default: return run<float>(stream, a, t, parts);
+    }
 }
 
-cudaError_t gpu_load_attend_half(gpu_attend_type type, int32_t size) {
-    return type == GPU_ATTEND_HALF ? load<half>(size) : load<nv_bfloat16>(size);
+cudaError_t gpu_load_attend_mma(gpu_attend_type type, int32_t size) {
+    switch (type) {
+    case GPU_ATTEND_HALF: return load<half>(size);
+    case GPU_ATTEND_BFLOAT16: return load<nv_bfloat16>(size);
+    default: return load<float>(size);
+    }
 }
