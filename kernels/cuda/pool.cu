@@ -85,12 +85,34 @@ static __device__ __forceinline__ span seen_by(span out, int64_t in, int64_t str
     return {from, to - from};
 }
 
+/* The same of a window of SIDE x SIDE neighbours, all of which see the image. */
+template <int SIDE, class T> static __device__ __forceinline__ T square_of(bool maximum, const T *from, int pitch) {
+    typedef typename pooled<T>::type C;
+    C values[SIDE * SIDE], all;
+#pragma unroll
+    for (int i = 0; i < SIDE * SIDE; i++) values[i] = (C)from[i / SIDE * pitch + i % SIDE];
+    all = values[0];
+    if (maximum) {
+#pragma unroll
+        for (int i = 1; i < SIDE * SIDE; i++) all = larger(values[i], all);
+        return (T)all;
+    }
+#pragma unroll
+    for (int i = 1; i < SIDE * SIDE; i++) all += values[i];
+    return (T)(all / (C)(SIDE * SIDE));
+}
+
 /* Maximum or average of a window, whose first position that sees the image is at `from`. */
 template <class T>
 static __device__ __forceinline__ T window_of(const gpu_pool &p, const T *from, int pitch, span rows, span columns,
                                               int first_h, int first_w) {
     typedef typename pooled<T>::type C;
     const int step_h = (int)p.window.dilation_h * pitch, step_w = (int)p.window.dilation_w;
+    const bool square = rows.count == columns.count && step_h == pitch && step_w == 1;
+    if (square && rows.count == 3 && p.window.kernel_h * p.window.kernel_w == 9)
+        return square_of<3>(p.maximum, from, pitch);
+    if (square && rows.count == 2 && p.window.kernel_h * p.window.kernel_w == 4)
+        return square_of<2>(p.maximum, from, pitch);
     C best = pooled<T>::lowest(), sum = 0;
     for (int row = 0; row < rows.count; row++)
         for (int column = 0; column < columns.count; column++) {
@@ -240,20 +262,24 @@ template <class T> static __global__ void pool_nhwc(gpu_pool p, unsigned pieces,
         const int64_t row_to = first_at(g.in_h - first_h, g.dilation_h, g.kernel_h);
         const int64_t column_from = first_at(-first_w, g.dilation_w, g.kernel_w);
         const int64_t column_to = first_at(g.in_w - first_w, g.dilation_w, g.kernel_w);
+        const int64_t below = g.dilation_h * g.in_w * channels, beside = g.dilation_w * channels;
+        const T *from = x + ((image * g.in_h + first_h) * g.in_w + first_w) * channels + (int64_t)channel +
+                        row_from * below + column_from * beside;
         float values[PIECE];
 #pragma unroll
         for (int j = 0; j < PIECE; j++) values[j] = p.maximum ? -INFINITY : 0.0f;
-        for (int64_t h = row_from; h < row_to; h++)
-            for (int64_t w = column_from; w < column_to; w++) {
-                const int64_t at_h = first_h + h * g.dilation_h, at_w = first_w + w * g.dilation_w;
-                const pack<T, PIECE> eight =
-                    load_pack<PIECE>(x + ((image * g.in_h + at_h) * g.in_w + at_w) * channels + (int64_t)channel);
+        for (int h = (int)(row_to - row_from); h > 0; h--, from += below) {
+            const T *at = from;
+            for (int w = (int)(column_to - column_from); w > 0; w--, at += beside) {
+                const pack<T, PIECE> eight = load_pack<PIECE>(at);
+                if (p.maximum)
 #pragma unroll
-                for (int j = 0; j < PIECE; j++) {
-                    const float value = (float)eight.at[j];
-                    values[j] = p.maximum ? larger(value, values[j]) : values[j] + value;
-                }
+                    for (int j = 0; j < PIECE; j++) values[j] = larger((float)eight.at[j], values[j]);
+                else
+#pragma unroll
+                    for (int j = 0; j < PIECE; j++) values[j] += (float)eight.at[j];
             }
+        }
         const int64_t counted = p.count_include_pad ? counted_positions(g, first_h, first_w)
                                                     : (row_to - row_from) * (column_to - column_from);
         pack<T, PIECE> result;
