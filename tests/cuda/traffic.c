@@ -16,8 +16,8 @@
 enum { FLOAT_AND_HALF = 2, MAX_KERNELS = 8 };
 
 /* What must be read and written: each operand once; of the first input as much as of y; or, with inputs 3 and 4 in the
- * buffers of outputs 1 and 2, which are caches, the inputs and output 0. */
-typedef enum traffic_kind { ALL, AS_MUCH_AS_Y, EXTENDED } traffic_kind;
+ * buffers of outputs 1 and 2, which are caches, the inputs and output 0. TF32: all, with tf32=on. */
+typedef enum traffic_kind { ALL, AS_MUCH_AS_Y, EXTENDED, TF32 } traffic_kind;
 
 enum { FIRST_CACHE = 3, CACHES = 2 };
 
@@ -137,6 +137,9 @@ static const traffic_case table[] = {
      {1.1, 1.15},
      EXTENDED},
     {"MatMul 13; ; T[12,128,64] T[12,64,128]", {1.55, 1.55}, ALL},
+    {"MatMul 13; ; f32[512,256] f32[256,512]", {4.6}, TF32},
+    {"Gemm 13; transB=1; f32[512,256] f32[512,256] f32[512]", {4.85}, TF32},
+    {"Attention 23; ; f32[1,2,256,64] f32[1,2,256,64] f32[1,2,256,64]", {2.55}, TF32},
 };
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
@@ -204,7 +207,8 @@ static tort_status run_metered(const tort_provider *provider, const cudasim_cont
     const char *const all = "*=cudasim";
     const tort_session_options options = {.struct_size = sizeof options,
                                           .providers = providers,
-                                          .chain = "cudasim:libraries=off",
+                                          .chain =
+                                              kind == TF32 ? "cudasim:libraries=off:tf32=on" : "cudasim:libraries=off",
                                           .unfolded = true,
                                           .bindings = &all,
                                           .binding_count = kind == EXTENDED};
