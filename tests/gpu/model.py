@@ -64,6 +64,20 @@ def together(times):
     return Time(sum(time.seconds for time in times), max(times).bound)
 
 
+class Unit(NamedTuple):
+    """What multiplies: elements of the depth in a step (tiling.c), and their bytes."""
+
+    step: int
+    bytes: int
+
+
+FMA, HALF, TF32 = Unit(16, 4), Unit(64, 2), Unit(32, 4)
+
+
+def unit_of(kernel):
+    return {"float": FMA, "tf32": TF32}.get(kernel.rsplit("_", 1)[1], HALF)
+
+
 def pieces(length, piece):
     return -(-int(length) // int(piece))
 
@@ -90,10 +104,14 @@ class Model:
 
     def product(self, kernel, size, count_bytes):
         """A product (m, n, k, batches) by tiles of our own, of which, and in how many parts, kernels/cuda/tiling.c decides."""
-        half = kernel != "matmul_float" and kernel != "conv_float"
-        _, tile, parts = min((self.estimate(tile, parts, half, size), at, parts) for at, tile in enumerate(self.tiles[kernel])
-                             for parts in self.offered(tile, half, size))
-        return self.tiled(self.tiles[kernel][tile], parts, half, size, count_bytes)
+        unit = unit_of(kernel)
+        _, tile, parts = min((self.estimate(tile, parts, unit, size), at, parts) for at, tile in enumerate(self.tiles[kernel])
+                             for parts in self.offered(tile, unit, size))
+        return self.tiled(self.tiles[kernel][tile], parts, unit, size, count_bytes)
+
+    def macs(self, unit):
+        """Multiplications a clock of a multiprocessor: tensor cores take half as many floats as halves."""
+        return self.device.fma if unit is FMA else self.device.mma * 2 / unit.bytes
 
     def blocks(self, tile, size):
         return pieces(size[0], tile.rows) * pieces(size[1], tile.columns) * size[3]
@@ -101,37 +119,37 @@ class Model:
     def resident(self, tile):
         return resident_warps(self.device.architecture, tile.threads, tile.registers, tile.shared * 1024) * 32 // tile.threads
 
-    def offered(self, tile, half, size):
+    def offered(self, tile, unit, size):
         """Numbers of parts to be tried, none if the tile is not: choose_tile and best_parts in tiling.c."""
         m, n, k, _ = size
         large = tile.rows * tile.columns > 4096 and (tile.rows >= 2 * m or tile.columns >= 2 * n)
         if (tile.rows == 32) != (m <= 32) or (m > 32 and large) or not self.resident(tile):
             return []
-        most = 1 if self.blocks(tile, size) >= self.device.processors else min(32, pieces(k, 64 if half else 16))
+        most = 1 if self.blocks(tile, size) >= self.device.processors else min(32, pieces(k, unit.step))
         return [parts for parts in (1, 2, 3, 4, 6, 8, 11, 14, 18, 23, 29) if parts <= most]
 
-    def estimate(self, tile, parts, half, size):
+    def estimate(self, tile, parts, unit, size):
         """Its clocks as tiling.c estimates them (clocks_of), which is to choose a tile, and cruder than what follows."""
-        step, mine = 64 if half else 16, pieces(self.blocks(tile, size) * parts, self.device.processors)
+        step, mine = unit.step, pieces(self.blocks(tile, size) * parts, self.device.processors)
         elements, lines = tile.rows * tile.columns, tile.rows + tile.columns
-        macs = elements * step // (self.device.mma if half else self.device.fma)
-        shared = self.through_shared(tile) * 64 if half and self.tiles is TILES_SINCE else 0
-        a_step = max(pieces(mine, self.resident(tile)) * 400, mine * max(macs, shared, lines * step * (2 if half else 4) // L2))
+        macs = elements * step // self.macs(unit)
+        shared = self.through_shared(tile, unit) * step if unit is not FMA and self.tiles is TILES_SINCE else 0
+        a_step = max(pieces(mine, self.resident(tile)) * 400, mine * max(macs, shared, lines * step * unit.bytes // L2))
         return pieces(pieces(size[2], step), parts) * a_step + (2500 + (parts + 1) * elements * 4 // L2 if parts > 1 else 0)
 
-    def through_shared(self, tile):
-        """Clocks for one of the depth of halves: what a block copies in, and what its warps read."""
-        return (tile.rows + tile.columns + tile.threads // 32 * (tile.warp_rows + tile.warp_columns)) * 2 / SHARED
+    def through_shared(self, tile, unit):
+        """Clocks for one of the depth on tensor cores: what a block copies in, and what its warps read."""
+        return (tile.rows + tile.columns + tile.threads // 32 * (tile.warp_rows + tile.warp_columns)) * unit.bytes / SHARED
 
-    def tiled(self, tile, parts, half, size, count_bytes):
+    def tiled(self, tile, parts, unit, size, count_bytes):
         d, (m, n, k, batch) = self.device, size
         steps, mine = pieces(pieces(k, tile.step), parts), pieces(self.blocks(tile, size) * parts, d.processors)
         elements, lines = tile.rows * tile.columns, tile.rows + tile.columns
-        macs = elements * tile.step / (d.mma if half else d.fma) / self.measured.share
+        macs = elements * tile.step / self.macs(unit) / self.measured.share
         waves, latency = pieces(mine, self.resident(tile)), self.measured.latency
         clocks = {"multiplying": mine * steps * macs, "instructions": mine * steps * tile.instructions * tile.threads / 32 / ISSUED,
-                  "shared": mine * steps * tile.step * self.through_shared(tile) if half else 0,
-                  "L2": mine * steps * lines * tile.step * (2 if half else 4) / L2}
+                  "shared": mine * steps * tile.step * self.through_shared(tile, unit) if unit is not FMA else 0,
+                  "L2": mine * steps * lines * tile.step * unit.bytes / L2}
         joined = self.cycles(mine * elements * 4 * 2 / L2) + 2 * latency if parts > 1 else 0
         return launch(self.measured, memory=self.copying(count_bytes),
                       waiting=joined + waves * (latency + self.cycles(steps * tile.instructions * DEPENDENT)),
@@ -149,13 +167,13 @@ class Model:
         return launch(self.measured, memory=self.copying(count_bytes),
                       multiplying=min(seconds(tile, parts) for tile in LIBRARY_TILES for parts in PARTS if parts * 32 <= max(k, 32)))
 
-    def attention(self, half, q, k, count_bytes, batch, width):
+    def attention(self, unit, q, k, count_bytes, batch, width):
         """Blocks of 64 queries by 4 warps, which go through the keys: attend_mma.cu, attend_float.cu."""
-        d, steps = self.device, pieces(k, 64 if half else 32)
-        instructions = 423 if half else 295 * width / 32  # of a step; the loop of floats is 8 of the width, and 32 keys
-        blocks = pieces(q, 64) * batch
-        resident = resident_warps(d.architecture, 128, 161 if half else 214, 35000 if half else 56000) // 4
-        macs = 2 * 64 * width * (64 if half else 32) / (d.mma if half else d.fma) / self.measured.share
+        d, keys = self.device, 32 if unit is FMA else 64  # of a step; the loop of floats by FMA is 8 of the width
+        instructions, registers, shared = {FMA: (295 * width / 32, 214, 56000), HALF: (423, 161, 35000), TF32: (869, 161, 52000)}[unit]
+        blocks, steps = pieces(q, 64) * batch, pieces(k, keys)
+        resident = resident_warps(d.architecture, 128, registers, shared) // 4
+        macs = 2 * 64 * width * keys / self.macs(unit) / self.measured.share
         mine = pieces(blocks, d.processors)
         return launch(self.measured, memory=self.copying(count_bytes), multiplying=self.cycles(mine * steps * macs),
                       instructions=self.cycles(mine * steps * instructions),
@@ -261,7 +279,8 @@ def few_rows(model, node, size):
 
 
 def matmul(model, node):
-    (m, n, k, batches), count, own = product_of(node), joined(node), "matmul_half" if node.half else "matmul_float"
+    (m, n, k, batches), count = product_of(node), joined(node)
+    own = "matmul_half" if node.half else "matmul_tf32" if node.tf32 else "matmul_float"
     idle = count > 1 and pieces(m, 128) * pieces(n, 128) < model.device.processors  # then one launch of the own kernel serves all
     if "cublas" in node.kernel and not idle:
         times = [model.library(rate_of(model, node), (m, n, k, batches), node.moved() / count)] * count
@@ -280,13 +299,13 @@ def conv(model, node):
         return model.product("conv_float", (filters, pixels, depth, images), node.moved())
     if node.kernel == "conv_stem":  # taps of a row are 8; reads what it multiplies once, and so is bound by bytes or its instructions
         depth = taken * kernel[0] * 8
-    name = "conv_to_nhwc" if node.kernel == "conv_to_nhwc" else "conv_nhwc"
+    name = "conv_to_nhwc" if node.kernel == "conv_to_nhwc" else "conv_nhwc" if node.half else "conv_nhwc_tf32"
     return model.product(name, (images * pixels, filters, depth, 1), node.moved())
 
 
 def attention(model, node):
     (batch, queries, heads, width), keys = node.inputs[0], node.inputs[1][1]
-    return model.attention(node.half, queries, keys, node.moved(), batch * heads, width)
+    return model.attention(HALF if node.half else TF32 if node.tf32 and model.tiles is TILES_SINCE else FMA, queries, keys, node.moved(), batch * heads, width)
 
 
 OPERATORS = {"Softmax": softmax, "LayerNormalization": rows, "BatchNormalization": batch_norm, "ReduceMean": reduce, "ReduceSum": reduce,

@@ -61,7 +61,8 @@ COUNTS = {
 }
 A_DIMENSION = 50  # instructions for the place of a pack in one more dimension, of a broadcast or a box
 # What has changed since and networks are made of today: code of ptxas 12.9 for sm_90, which stands for the other architectures too.
-SINCE = {"norm": (Count(550, 24, 1, 80), Count(500, 24, 1, 96)), "epilogue": (Count(290, 4, 1, 34), Count(410, 8, 1, 40))}
+SINCE = {"norm": (Count(550, 24, 1, 80), Count(500, 24, 1, 96)), "epilogue": (Count(290, 4, 1, 34), Count(410, 8, 1, 40)),
+         "pool_window_nhwc": (Count(420, 8, 6, 56), Count(620, 8, 6, 50)), "pool_global_nhwc": (Count(180, 8 * 49 / 32, 2, 40, 256, 9216),) * 2}
 
 
 class Tile(NamedTuple):
@@ -101,5 +102,11 @@ TILES = {"matmul_float": float_tiles((657, 351, 367, 385), (127, 115, 121, 123))
          "conv_nhwc": half_tiles((200, 220, 124, 124), (122, 160, 123, 119)),
          "conv_to_nhwc": half_tiles((876, 870, 463, 464), (179, 179, 136, 136))}
 TILES_SINCE = {**TILES, "matmul_half": large_tiles(1.9, 2.3, TILES["matmul_half"]), "conv_nhwc": large_tiles(1.9, 2.4, TILES["conv_nhwc"])}
+# Floats on tensor cores: as many operations for half of the depth, and a multiplication for each operand that is rounded.
+for kernel, like, wide, square, small in (("matmul_tf32", "matmul_half", 2.9, 3.2, (290, 178, 186)),
+                                          ("conv_nhwc_tf32", "conv_nhwc", 2.4, 2.8, (274, 151, 151))):
+    tiles = large_tiles(wide, square, TILES[like])
+    TILES_SINCE[kernel] = [tile._replace(step=32) for tile in tiles[:2]] + [
+        tile._replace(step=32, instructions=count) for tile, count in zip(tiles[2:], small)]
 LIBRARY_TILES = [(256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64), (32, 128)]
 PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)  # into which sums are divided, where multiprocessors would idle
