@@ -269,22 +269,26 @@ static __device__ __forceinline__ void add_values(warp_state<A> &w, const float 
 
 /* ---- output ---- */
 
-/* Calls use(column, neighbours) for the lane's sums of row r: pairs of columns, or fours as add_values leaves floats.
- */
-template <class A, class Use>
-static __device__ __forceinline__ void for_neighbours(const warp_state<A> &w, int r, Use use) {
-    enum { SIZE = A::BYTES > 2 ? 4 : 2 };
-    const int lane = (int)threadIdx.x % 4;
-#pragma unroll
-    for (int i = 0; i < A::SIZE / 4 / SIZE; i++) {
-        const int column = SIZE == 4 ? i / 2 * 32 + lane * 8 + i % 2 * 4 : i * 8 + lane * 2;
-        pack<float, SIZE> neighbours;
+/* Groups of neighbours among a lane's sums of a row: pairs, or fours as add_values leaves floats. */
+template <class A> struct neighbours {
+    enum { SIZE = A::BYTES > 2 ? 4 : 2, COUNT = A::SIZE / 4 / SIZE };
+    typedef pack<float, SIZE> group;
+
+    /* Piece in which a group lies, and its offset there. */
+    static __device__ __forceinline__ unsigned piece(unsigned i) {
+        return SIZE == 4 ? i / 2 * 8 + threadIdx.x % 4 * 2 + i % 2 : i;
+    }
+    static __device__ __forceinline__ unsigned offset() {
+        return SIZE == 4 ? 0 : threadIdx.x % 4 * 2;
+    }
+    static __device__ __forceinline__ group of(const warp_state<A> &w, int r, int i) {
+        group found;
 #pragma unroll
         for (int j = 0; j < SIZE; j++)
-            neighbours.at[j] = SIZE == 4 ? w.sums[i / 2 * 4 + j][r * 2 + i % 2] : w.sums[i][r * 2 + j];
-        use(column, neighbours);
+            found.at[j] = SIZE == 4 ? w.sums[i / 2 * 4 + j][r * 2 + i % 2] : w.sums[i][r * 2 + j];
+        return found;
     }
-}
+};
 
 template <class A>
 static __device__ __forceinline__ void leave_part(const gpu_attend_tiling &t, const gpu_parts &parts,
@@ -294,14 +298,14 @@ static __device__ __forceinline__ void leave_part(const gpu_attend_tiling &t, co
         const int row = (int)threadIdx.x / 32 * WARP_ROWS + (int)threadIdx.x % 32 / 4 + r * 8;
         if (p.first + row >= p.last) continue;
         float *to = part_row(t, parts, p.tile, blockIdx.y, row);
-        for_neighbours(
-            w, r,
-            [=](int column,
-                const auto &sums) { /* rows of parts begin at 8 bytes */
 #pragma unroll
-                                    for (int j = 0; j < (int)(sizeof sums / sizeof(float)); j += 2)
-                                        store_pack<2>(to + column + j, pack<float, 2>{{sums.at[j], sums.at[j + 1]}});
-            });
+        for (int i = 0; i < neighbours<A>::COUNT; i++) {
+            const typename neighbours<A>::group sums = neighbours<A>::of(w, r, i);
+            float *at = to + neighbours<A>::offset() + neighbours<A>::piece((unsigned)i) * A::PIECE;
+#pragma unroll
+            for (int j = 0; j < neighbours<A>::SIZE; j += 2) /* rows of parts begin at 8 bytes */
+                store_pack<2>(at + j, pack<float, 2>{{sums.at[j], sums.at[j + 1]}});
+        }
         if (threadIdx.x % 4 == 0) store_pack<2>(to + A::SIZE, pack<float, 2>{{w.largest[r], w.weights[r]}});
     }
 }
@@ -328,11 +332,11 @@ static __device__ __forceinline__ void store_rows(const gpu_attend &a, const gpu
 #pragma unroll
     for (int r = 0; r < 2; r++) {
         const float factor = factor_of(a, w.weights[r]);
-        const int row = first + lane / 4 + r * 8;
-        for_neighbours(w, r, [=](int column, const auto &sums) {
-            leave_scaled(queries + place_of_piece<A>((unsigned)row, (unsigned)column / PIECE) + column % PIECE, sums,
-                         factor);
-        });
+        T *const to = queries + (first + lane / 4 + r * 8) * A::SIZE + neighbours<A>::offset();
+#pragma unroll
+        for (int i = 0; i < neighbours<A>::COUNT; i++) /* lines that are eights apart are permuted alike */
+            leave_scaled(to + (neighbours<A>::piece((unsigned)i) ^ (unsigned)lane / 4) * PIECE,
+                         neighbours<A>::of(w, r, i), factor);
     }
     __syncwarp();
 #pragma unroll 1
@@ -417,11 +421,13 @@ static __device__ __forceinline__ void attend_tile(const gpu_attend &a, const gp
         b.w.weights[r] += __shfl_xor_sync(~0u, b.w.weights[r], 2);
     }
     __syncthreads(); /* waits for copies of queries if there was no step */
+    /* The place is computed again: held over the steps, it would be spilled on sm_75. */
+    const attend_place again = place_of(a, t, (int64_t)kept((unsigned)(tile >> 31)) << 31 | kept(tile & INT32_MAX));
     if (t.parts > 1) {
-        leave_part<A>(t, parts, p, b.w);
-        join_keys<T>(a, t, parts, p);
+        leave_part<A>(t, parts, again, b.w);
+        join_keys<T>(a, t, parts, again);
     } else {
-        store_rows<A>(a, t, p, b.w, y_pieces, queries);
+        store_rows<A>(a, t, again, b.w, y_pieces, queries);
     }
 }
 
