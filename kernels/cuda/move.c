@@ -9,6 +9,7 @@
 
 #include "ops/concat.h"
 #include "ops/dropout.h"
+#include "ops/extent.h"
 #include "ops/numeric.h"
 #include "ops/strided.h"
 
@@ -36,6 +37,12 @@ static tort_status prepare_move(tort_prepare *p) {
     return cuda_loaded(p, gpu_load_copy_box(cuda_element_bytes(p->node->inputs[0].type)));
 }
 
+tort_status tort_cuda_prepare_concat(tort_prepare *p) {
+    const int bytes = cuda_element_bytes(p->node->inputs[0].type);
+    const cudaError_t code = gpu_load_join_rows(bytes);
+    return cuda_loaded(p, code == cudaSuccess ? gpu_load_copy_box(bytes) : code);
+}
+
 /* Loads the kernel that fills the mask; CUDA itself copies X. */
 static tort_status prepare_dropout(tort_prepare *p) {
     if (!tort_has_output(p->node, 1)) return TORT_OK;
@@ -54,6 +61,36 @@ tort_status tort_cuda_move_box(const tort_call *call, tort_type type, void *dst,
                                             (const char *)src + simple.src_first * bytes, &moved));
 }
 
+/* Sets the parts that are not empty. False: there are too many, or one is read by strides. */
+static bool set_parts(const tort_call *call, gpu_joined_rows *j) {
+    const tort_concat_params *params = call->params;
+    const int32_t axis = params->parts.axis;
+    for (int32_t i = 0; i < call->input_count; i++) {
+        const tort_tensor *x = &call->inputs[i];
+        const size_t bytes = (size_t)(tort_extent(x->dims, axis, x->rank) * cuda_element_bytes(x->type));
+        if (i < TORT_CONCAT_STRIDED && params->strides[i][0]) return false;
+        if (!bytes) continue;
+        if (j->count == GPU_JOINED_PARTS) return false;
+        j->parts[j->count] = x->data;
+        j->first[j->count + 1] = j->first[j->count] + bytes;
+        j->count++;
+    }
+    return true;
+}
+
+tort_status tort_cuda_concat(const tort_call *call, tort_box_mover move) {
+    const tort_concat_params *params = call->params;
+    const tort_tensor *y = &call->outputs[0];
+    gpu_joined_rows j = {.rows = (size_t)tort_extent(y->dims, 0, params->parts.axis), .y = y->data};
+    if (!tort_count(y)) return TORT_OK;
+    if (!set_parts(call, &j)) return tort_move_concat(call, move);
+    return cuda_launched(call, gpu_join_rows(cuda_stream_of(call), cuda_element_bytes(y->type), &j));
+}
+
+static tort_status run_concat(const tort_call *call) {
+    return tort_cuda_concat(call, tort_cuda_move_box);
+}
+
 #define MOVE(name)                                                                                                     \
     static tort_status run_##name(const tort_call *call) {                                                             \
         return tort_move_##name(call, tort_cuda_move_box);                                                             \
@@ -62,7 +99,6 @@ MOVE(transpose)
 MOVE(depth_to_space)
 MOVE(space_to_depth)
 MOVE(slice)
-MOVE(concat)
 MOVE(split)
 MOVE(expand)
 MOVE(tile)
@@ -105,7 +141,7 @@ const tort_kernel tort_cuda_move_kernels[] = {
      .claim = tort_cuda_claim_movable,
      .strides.inputs = (1u << TORT_CONCAT_STRIDED) - 1,
      .strides.restride = restride_concat,
-     .prepare = CUDA_ONLY(prepare_move),
+     .prepare = CUDA_ONLY(tort_cuda_prepare_concat),
      .run = CUDA_ONLY(run_concat)},
     MOVED("Split", 1u << 1, split),
     MOVED("Expand", 1u << 1, expand),

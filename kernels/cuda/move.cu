@@ -122,6 +122,18 @@ static __global__ void __launch_bounds__(GRID_THREADS, 4)
     }
 }
 
+/* first: elements of T, not bytes. */
+template <class T> static __global__ void join_rows(const gpu_joined_rows j, gpu_divisor row_elements, size_t count) {
+    for (size_t i = grid_first(); i < count; i += grid_stride()) {
+        uint64_t at = i;
+        const uint64_t row = divide(&at, row_elements, count);
+        int part = 0;
+        while (at >= j.first[part + 1]) part++;
+        const size_t first = j.first[part], length = j.first[part + 1] - first;
+        store_vector((T *)j.y + i, load_vector((const T *)j.parts[part] + row * length + (at - first)));
+    }
+}
+
 template <class T> static __global__ void fill(T *dst, size_t count, T value) {
     for (size_t i = grid_first(); i < count; i += grid_stride()) dst[i] = value;
 }
@@ -223,6 +235,37 @@ cudaError_t gpu_load_copy_box(int element_bytes) {
     if (code == cudaSuccess && element_bytes <= 4) code = load<uint32_t>();
     if (code == cudaSuccess && element_bytes <= 2) code = load<uint16_t>();
     if (code == cudaSuccess && element_bytes <= 1) code = load<uint8_t>();
+    return code;
+}
+
+/* Calls use(T()) for elements of a size and those they may be widened to. */
+template <class Use> static cudaError_t for_wide(int bytes, Use use) {
+    return bytes == 16 ? use(bytes16()) : for_bytes(bytes, use);
+}
+
+/* Bytes of the largest element of which all rows of all parts consist. */
+static int widest(const gpu_joined_rows *j, int element_bytes) {
+    uintptr_t places = (uintptr_t)j->y;
+    for (int i = 0; i < j->count; i++) places |= (uintptr_t)j->parts[i] | j->first[i + 1];
+    while (element_bytes < 16 && places % (2 * (uintptr_t)element_bytes) == 0) element_bytes *= 2;
+    return element_bytes;
+}
+
+cudaError_t gpu_join_rows(gpu_stream stream, int element_bytes, const gpu_joined_rows *joined) {
+    const int bytes = widest(joined, element_bytes);
+    gpu_joined_rows j = *joined;
+    for (int i = 0; i <= j.count; i++) j.first[i] /= (size_t)bytes;
+    const size_t row = j.first[j.count], count = j.rows * row;
+    return for_wide(bytes, [=](auto zero) {
+        return launch(join_rows<decltype(zero)>, grid_blocks(count), GRID_THREADS, 0, stream, j,
+                      gpu_divisor_of((int64_t)row, count), count);
+    });
+}
+
+cudaError_t gpu_load_join_rows(int element_bytes) {
+    cudaError_t code = cudaSuccess;
+    for (int bytes = element_bytes; bytes <= 16 && code == cudaSuccess; bytes *= 2)
+        code = for_wide(bytes, [](auto zero) { return load_kernel(join_rows<decltype(zero)>); });
     return code;
 }
 

@@ -66,6 +66,11 @@ static tort_status prepare_move(tort_prepare *p) {
     return tort_cuda_nhwc_loaded(p, gpu_load_copy_box(cuda_element_bytes(p->node->inputs[0].type)));
 }
 
+static tort_status prepare_concat(tort_prepare *p) {
+    const tort_status status = prepare_move(p);
+    return status ? status : tort_cuda_prepare_concat(p);
+}
+
 static tort_status prepare_pad(tort_prepare *p) {
     return tort_cuda_nhwc_loaded(p, gpu_load_pad(cuda_element_bytes(p->node->inputs[0].type)));
 }
@@ -84,7 +89,7 @@ static tort_status run_parts(const tort_call *call, tort_status (*move)(const to
 }
 
 static tort_status run_concat(const tort_call *call) {
-    return run_parts(call, tort_move_concat);
+    return run_parts(call, tort_cuda_concat);
 }
 
 static tort_status run_split(const tort_call *call) {
@@ -122,7 +127,7 @@ static tort_status run_pad(const tort_call *call) {
     }
 
 const tort_kernel tort_cuda_move_nhwc_kernels[] = {
-    ROW("Concat", "move_box_nhwc", 0, UINT32_MAX, 1, prepare_move, run_concat),
+    ROW("Concat", "move_box_nhwc", 0, UINT32_MAX, 1, prepare_concat, run_concat),
     ROW("Split", "move_box_nhwc", 1u << 1, 1, UINT32_MAX, prepare_move, run_split),
     ROW("Slice", "move_box_nhwc", 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4, 1, 1, prepare_move, run_slice),
     ROW("Pad", "pad_nhwc", 1u << 1 | 1u << 3, 1, 1, prepare_pad, run_pad),
