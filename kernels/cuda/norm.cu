@@ -77,6 +77,7 @@ static __device__ __forceinline__ void stage_lists(const gpu_norm &norm, row_lis
 
 /* A row to normalize, as a source of held_row: one, or the sum of several. */
 template <class T, int SIZE, bool SUMMED> struct norm_row {
+    enum { EDGES = 0 };
     typedef typename computed<T>::type C;
     enum { TERMS = SUMMED ? GPU_NORM_TERMS : 1 };
     const T *terms[TERMS]; /* the last of a sum may be NULL */
@@ -185,7 +186,7 @@ static __global__ void __launch_bounds__(32 * BLOCK_MAX_WARPS, norm_resident<T, 
         affine_packs<T, SIZE> affine;
         if (kind == AFFINE_NUMBER) affine = load_affine<T, SIZE>(norm, first, aligned);
         const auto change = [&](size_t i, C *values) {
-            if (SUMMED && norm.sums) row.store((T *)norm.sums + first + i, values);
+            if (SUMMED && norm.sums) row.store((T *)norm.sums + first, i, values);
             if (kind == AFFINE_LIST) affine = listed_affine<SIZE>(lists, i, aligned);
 #pragma unroll
             for (int j = 0; j < SIZE; j++) {

@@ -28,6 +28,7 @@ static __device__ __forceinline__ void store_neighbours(T *to, const pack<T, SIZ
 
 /* A row in memory. */
 template <class T, int SIZE> struct stored_row {
+    enum { EDGES = 0 };
     typedef typename computed<T>::type C;
     const T *data;
     bool aligned; /* rows begin at packs */
@@ -42,7 +43,8 @@ template <class T, int SIZE> struct stored_row {
 
 /* A row's elements, converted from T to their compute type, SIZE neighbours at a time (`length` is a multiple of SIZE).
  * They are held in type H: what sweeps only read takes half the registers as 16 bits, at a conversion a sweep. Source,
- * such as stored_row, supplies them: read(i, values) and `aligned`. Elements are assigned to the threads of the
+ * such as stored_row, supplies them: read(i, values) and `aligned`; with EDGES the first and last packs may be there in
+ * part, from `first` to `last`. Elements are assigned to the threads of the
  * row, blockDim.x of them, independently of alignment, so sums have the same bits at any address. Launch length / HELD
  * threads: with one pack each, a thread would execute four times the instructions per element, and fewer threads with
  * several loads each keep memory as busy. */
@@ -120,7 +122,7 @@ struct held_row {
             if (place(p) >= held) break;
             held_pack(p, values);
             change(place(p), values);
-            store(y + place(p), values);
+            store(y, place(p), values);
         }
     }
     /* The same for all packs. */
@@ -142,7 +144,7 @@ struct held_row {
             for (int p = 0; p < AHEAD; p++) {
                 if (i + p * step >= length) break;
                 change(i + p * step, values[p]);
-                store(y + i + p * step, values[p]);
+                store(y, i + p * step, values[p]);
             }
         }
     }
@@ -154,14 +156,21 @@ struct held_row {
             C values[SIZE];
             source.read(i, values);
             change(i, values);
-            store(y + i, values);
+            store(y, i, values);
         }
     }
-    __device__ __forceinline__ void store(T *y, const C *values) const {
+    __device__ __forceinline__ void store(T *y, size_t i, const C *values) const {
         pack<T, SIZE> made;
 #pragma unroll
         for (int j = 0; j < SIZE; j++) made.at[j] = (T)values[j];
-        store_neighbours<SIZE>(y, made, source.aligned);
+        if constexpr (Source::EDGES)
+            if (!source.is_whole(i)) {
+#pragma unroll
+                for (int j = 0; j < SIZE; j++)
+                    if (source.has(i + j)) y[i + j] = made.at[j];
+                return;
+            }
+        store_neighbours<SIZE>(y + i, made, source.aligned);
     }
 };
 

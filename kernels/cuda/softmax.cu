@@ -8,8 +8,9 @@
  * softmax"), and leaves what it cannot hold in shared memory for the result. A thread takes each strided lane, and
  * neighbouring threads read neighbouring elements. Cost: one read and one write per element, if the lane fits in the
  * registers or the shared memory of a block, else two reads; 2 exp per element (LogSoftmax: 1).
- * Example: 50,257 halves are 98 KiB: 512 threads hold 8,192 of them in registers.
- * Read first: softmax.c, row.h. */
+ * Example: 50,257 halves are 98 KiB: 512 threads hold 8,192 of them in registers. Rows of 50,257 do not begin at packs:
+ * the first and the last pack of each are partly of its neighbours, and read and written one by one. Read first:
+ * softmax.c, row.h. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/activation.h"
@@ -68,15 +69,35 @@ static __global__ void softmax_rows(const T *x, T *y, size_t count, size_t lengt
 
 enum { LONG_ROW_THREADS = 512 };
 
-/* A row as a source of held_row, of which each pack that a thread reads is left in `copy`, unless that is NULL. */
-template <class T, int SIZE> struct copied_row {
+/* A row as a source of held_row, of which each pack that a thread reads is left in `copy`, unless that is NULL. EDGES:
+ * rows are no multiples of packs; each begins in the pack in which the one before ends, and what is not of the row
+ * counts as -inf. */
+template <class T, int SIZE, int EDGES_> struct copied_row {
+    enum { EDGES = EDGES_ };
     typedef typename computed<T>::type C;
     const T *data;
     T *copy;
     bool aligned;
+    size_t first, last; /* the row's elements, counted from its first pack */
 
+    __device__ __forceinline__ bool has(size_t i) const {
+        return i >= first && i < last;
+    }
+    __device__ __forceinline__ bool is_whole(size_t i) const {
+        return i >= first && i + SIZE <= last;
+    }
+    __device__ __forceinline__ pack<T, SIZE> load(size_t i) const {
+        if constexpr (EDGES)
+            if (!is_whole(i)) {
+                pack<T, SIZE> edge;
+#pragma unroll
+                for (int j = 0; j < SIZE; j++) edge.at[j] = has(i + j) ? data[i + j] : (T)-INFINITY;
+                return edge;
+            }
+        return load_neighbours<SIZE>(data + i, aligned);
+    }
     __device__ __forceinline__ void read(size_t i, C *values) const {
-        const pack<T, SIZE> read = load_neighbours<SIZE>(data + i, aligned);
+        const pack<T, SIZE> read = load(i);
         if (copy) store_pack<SIZE>(copy + i, read);
 #pragma unroll
         for (int j = 0; j < SIZE; j++) values[j] = (C)read.at[j];
@@ -84,14 +105,16 @@ template <class T, int SIZE> struct copied_row {
 };
 
 /* `copied`: the dynamic shared memory has room for a row. A thread reads only its own elements there. */
-template <bool logarithm, int SIZE, class T>
+template <bool logarithm, int SIZE, int EDGES, class T>
 static __global__ void __launch_bounds__(LONG_ROW_THREADS, sizeof(T) <= 4 ? 2 : 1)
     softmax_long_rows(const T *x, T *y, size_t count, size_t length, bool aligned, bool copied) {
     after_previous();
     typedef typename computed<T>::type C;
     __shared__ C shared[LONG_ROW_THREADS / 32];
     for (size_t i = blockIdx.x; i < count; i += gridDim.x) {
-        held_row<T, SIZE, copied_row<T, SIZE>> row({x + i * length, NULL, aligned}, length);
+        const size_t before = EDGES ? i * length % SIZE : 0, whole = (before + length + SIZE - 1) / SIZE * SIZE;
+        held_row<T, SIZE, copied_row<T, SIZE, EDGES>> row(
+            {x + i * length - before, NULL, aligned, before, before + length}, EDGES ? whole : length);
         if (copied) row.source.copy = dynamic_shared<T>();
         C own = -(C)INFINITY, sum = 0;
         row.each_pack([&](const C *values) { take<SIZE>(values, &own, &sum); });
@@ -100,7 +123,7 @@ static __global__ void __launch_bounds__(LONG_ROW_THREADS, sizeof(T) <= 4 ? 2 : 
         const C by = divisor<logarithm>(block_join<join_sum>(sum, shared));
         if (copied) row.source.data = row.source.copy;
         row.source.copy = NULL;
-        row.write_long(y + i * length, [&](size_t, C *values) {
+        row.write_long(y + i * length - before, [&](size_t, C *values) {
 #pragma unroll
             for (int k = 0; k < SIZE; k++) values[k] = normalized<logarithm>(values[k], largest, by);
         });
@@ -134,19 +157,25 @@ template <class T> static cudaError_t max_row_bytes(size_t *bytes) {
     return code;
 }
 
+/* Rows that no block can hold. */
+template <bool logarithm, int SIZE, int EDGES, class T>
+static cudaError_t run_long_rows(gpu_stream stream, const T *x, T *y, size_t count, size_t length, bool aligned) {
+    const size_t staged = EDGES ? (length / SIZE + 2) * SIZE : length; /* at most, with both edges */
+    size_t room;
+    const cudaError_t code = max_row_bytes<T>(&room);
+    const bool copied = length > (size_t)held_row<T, SIZE>::HELD * LONG_ROW_THREADS && staged <= room / sizeof(T);
+    if (code != cudaSuccess) return code;
+    return launch_overlapping(softmax_long_rows<logarithm, SIZE, EDGES, T>, grid_extent(count), LONG_ROW_THREADS,
+                              copied ? staged * sizeof(T) : 0, stream, x, y, count, length, aligned, copied);
+}
+
 template <bool logarithm, int SIZE, class T>
 static cudaError_t run_rows(gpu_stream stream, const T *x, T *y, size_t count, size_t length) {
+    enum { PACK = pack_size<T>::VALUE };
     const unsigned threads = block_threads(length / held_row<T, SIZE>::HELD);
     const bool aligned = SIZE == 1 || both_aligned<SIZE>(x, y),
                held = (size_t)held_row<T, SIZE>::HELD * threads >= length;
-    if (!held) {
-        size_t room;
-        const cudaError_t code = max_row_bytes<T>(&room);
-        const bool copied = length > (size_t)held_row<T, SIZE>::HELD * LONG_ROW_THREADS && length <= room / sizeof(T);
-        if (code != cudaSuccess) return code;
-        return launch_overlapping(softmax_long_rows<logarithm, SIZE, T>, grid_extent(count), LONG_ROW_THREADS,
-                                  copied ? length * sizeof(T) : 0, stream, x, y, count, length, aligned, copied);
-    }
+    if (!held) return run_long_rows<logarithm, PACK, SIZE == 1>(stream, x, y, count, length, both_aligned<PACK>(x, y));
     const unsigned lines = lines_of(count, threads, MIN_BLOCKS);
     return launch_overlapping(softmax_rows<logarithm, SIZE, T>, grid_extent((count + lines - 1) / lines),
                               dim3(threads, lines), 0, stream, x, y, count, length, aligned);
@@ -161,16 +190,14 @@ static cudaError_t run(gpu_stream stream, const void *x, void *y, size_t outer, 
                               (const T *)x, (T *)y, outer * inner, length, inner);
 }
 
-template <bool logarithm, int SIZE, class T> static cudaError_t load_rows() {
+template <bool logarithm, class T> static cudaError_t load() {
+    enum { PACK = pack_size<T>::VALUE };
     size_t room;
     cudaError_t code = max_row_bytes<T>(&room);
-    if (code == cudaSuccess) code = load_kernel(softmax_rows<logarithm, SIZE, T>);
-    return code == cudaSuccess ? allow_dynamic_shared(softmax_long_rows<logarithm, SIZE, T>, room) : code;
-}
-
-template <bool logarithm, class T> static cudaError_t load() {
-    cudaError_t code = load_rows<logarithm, pack_size<T>::VALUE, T>();
-    if (code == cudaSuccess) code = load_rows<logarithm, 1, T>();
+    if (code == cudaSuccess) code = load_kernel(softmax_rows<logarithm, PACK, T>);
+    if (code == cudaSuccess) code = load_kernel(softmax_rows<logarithm, 1, T>);
+    if (code == cudaSuccess) code = allow_dynamic_shared(softmax_long_rows<logarithm, PACK, 0, T>, room);
+    if (code == cudaSuccess) code = allow_dynamic_shared(softmax_long_rows<logarithm, PACK, 1, T>, room);
     return code == cudaSuccess ? load_kernel(softmax_lanes<logarithm, T>) : code;
 }
 

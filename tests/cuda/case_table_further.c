@@ -58,6 +58,11 @@ const char *const further_kernel_cases[] = {
      */
     "LogSoftmax 13; ; T[2,12000]~-20,20",
     "Softmax 13; ; T[3,12003]~-9,9",
+    "Softmax 13; ; T[11,8191]~-9,9",
+    "Softmax 13; ; T[3,2051]=nan,1,2,-inf,3,inf,4,5,6,7,8:",
+    "Softmax 13; ; T[5,4099]=-inf,1,-inf,2,3,-inf,4:",
+    "LogSoftmax 13; ; T[9,30522]~-9,9",
+    "Softmax 13; ; bf16[7,9001]~-9,9",
     "Softmax 13; ; T[2,33000]~-9,9",
     "Softmax 13; ; T[1,33001]~-9,9",
     "LogSoftmax 13; ; f64[2,9002]~-20,20",
