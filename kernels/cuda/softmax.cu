@@ -104,9 +104,10 @@ template <class T, int SIZE, int EDGES_> struct copied_row {
     }
 };
 
-/* `copied`: the dynamic shared memory has room for a row. A thread reads only its own elements there. */
+/* `copied`: the dynamic shared memory has room for a row. A thread reads only its own elements there.
+ * Two blocks a multiprocessor would spill logarithms of rows with edges on sm_100 and sm_120. */
 template <bool logarithm, int SIZE, int EDGES, class T>
-static __global__ void __launch_bounds__(LONG_ROW_THREADS, sizeof(T) <= 4 ? 2 : 1)
+static __global__ void __launch_bounds__(LONG_ROW_THREADS, sizeof(T) <= 4 && !(EDGES && logarithm) ? 2 : 1)
     softmax_long_rows(const T *x, T *y, size_t count, size_t length, bool aligned, bool copied) {
     after_previous();
     typedef typename computed<T>::type C;
