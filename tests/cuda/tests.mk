@@ -58,6 +58,7 @@ test-cuda-races: $(CUDA_TESTS)/kernels $(CUDA_TESTS)/race/libtinyort-cudasim.so
 ## The same in all shapes and orders.
 test-cuda-races-all: $(CUDA_TESTS)/kernels $(CUDA_TESTS)/race/libtinyort-cudasim.so
 	LD_LIBRARY_PATH=$(CUDA_TESTS)/race $(CUDA_TESTS)/kernels cudasim
+	LD_LIBRARY_PATH=$(CUDA_TESTS)/race $(CUDA_TESTS)/kernels --tf32 cudasim
 
 .PHONY: test-cuda-kernels-gcc
 ## The same as g++ compiles it, with the undefined-behaviour sanitizer and one device that stays open.
