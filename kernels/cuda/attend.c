@@ -11,8 +11,8 @@
 #include "kernels/cuda/images.h"
 #include "runtime/core/base/memory.h"
 
-/* Tiles by size of key or value: queries (64 on tensor cores), and a step of keys and values, must fit 64 KiB of
- * shared memory, which sm_75 has; 96 in TF32. */
+/* Tiles by size of key or value: queries (GPU_ATTEND_ROWS on tensor cores), and a step of keys and values, must fit 64
+ * KiB of shared memory, which sm_75 has; 96 in TF32. */
 typedef struct attend_shape {
     int32_t size, step_half, step_tf32, rows_float, step_float;
 } attend_shape;
@@ -42,7 +42,7 @@ gpu_attend_tiling tort_cuda_attend_tiling_of(gpu_board board, tort_type type, co
     const attend_shape *shape = shape_of(a->key_size, a->value_size);
     const gpu_attend_type by = gpu_attended_type_of(board, type);
     gpu_attend_tiling t = {.size = shape->size,
-                           .rows = by == GPU_ATTEND_FLOAT ? shape->rows_float : 64,
+                           .rows = by == GPU_ATTEND_FLOAT ? shape->rows_float : GPU_ATTEND_ROWS,
                            .step = by == GPU_ATTEND_FLOAT  ? shape->step_float
                                    : by == GPU_ATTEND_TF32 ? shape->step_tf32
                                                            : shape->step_half,

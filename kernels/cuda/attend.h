@@ -15,7 +15,10 @@
 #include "kernels/cuda/tiling.h"
 #include "ops/heads.h"
 
-enum { GPU_ATTEND_SIZE = 256 }; /* upper limit for the elements of a key or value */
+enum {
+    GPU_ATTEND_SIZE = 256, /* upper limit for the elements of a key or value */
+    GPU_ATTEND_ROWS = 64   /* of a tile on tensor cores */
+};
 
 typedef enum gpu_attend_type {
     GPU_ATTEND_FLOAT,

@@ -11,7 +11,7 @@
 #include "kernels/cuda/attend.cuh"
 #include "kernels/cuda/product_mma.cuh"
 
-enum { ROWS = 64, WARP_ROWS = 16 };
+enum { ROWS = GPU_ATTEND_ROWS, WARP_ROWS = ROWS / (ATTEND_THREADS / 32) };
 
 template <class T_, int SIZE_, bool PIECES_> struct mma_attend {
     typedef T_ T;
@@ -193,15 +193,15 @@ static __device__ __forceinline__ void weigh(warp_state<A> &w, float factor, flo
     float fade[2], shift[2];
 #pragma unroll
     for (int r = 0; r < 2; r++) {
-        float most = products[0][r * 2];
+        float top = products[0][r * 2];
 #pragma unroll
-        for (int i = 0; i < A::STEP / 8; i++) most = fmaxf(most, fmaxf(products[i][r * 2], products[i][r * 2 + 1]));
-        most = fmaxf(most, __shfl_xor_sync(~0u, most, 1));
-        most = fmaxf(most, __shfl_xor_sync(~0u, most, 2));
-        most = fmaxf(w.largest[r], most * factor);
-        shift[r] = shift_of(most);
+        for (int i = 0; i < A::STEP / 8; i++) top = fmaxf(top, fmaxf(products[i][r * 2], products[i][r * 2 + 1]));
+        top = fmaxf(top, __shfl_xor_sync(~0u, top, 1));
+        top = fmaxf(top, __shfl_xor_sync(~0u, top, 2));
+        top = fmaxf(w.largest[r], top * factor);
+        shift[r] = shift_of(top);
         fade[r] = exp2_approximate(w.largest[r] - shift[r]);
-        w.largest[r] = most;
+        w.largest[r] = top;
         w.weights[r] *= fade[r];
     }
 #pragma unroll
@@ -269,26 +269,7 @@ static __device__ __forceinline__ void add_values(warp_state<A> &w, const float 
 
 /* ---- output ---- */
 
-/* Groups of neighbours among a lane's sums of a row: pairs, or fours as add_values leaves floats. */
-template <class A> struct neighbours {
-    enum { SIZE = A::BYTES > 2 ? 4 : 2, COUNT = A::SIZE / 4 / SIZE };
-    typedef pack<float, SIZE> group;
-
-    /* Piece in which a group lies, and its offset there. */
-    static __device__ __forceinline__ unsigned piece(unsigned i) {
-        return SIZE == 4 ? i / 2 * 8 + threadIdx.x % 4 * 2 + i % 2 : i;
-    }
-    static __device__ __forceinline__ unsigned offset() {
-        return SIZE == 4 ? 0 : threadIdx.x % 4 * 2;
-    }
-    static __device__ __forceinline__ group of(const warp_state<A> &w, int r, int i) {
-        group found;
-#pragma unroll
-        for (int j = 0; j < SIZE; j++)
-            found.at[j] = SIZE == 4 ? w.sums[i / 2 * 4 + j][r * 2 + i % 2] : w.sums[i][r * 2 + j];
-        return found;
-    }
-};
+template <class A> using summed = neighbours<(A::BYTES > 2), A::SIZE / 8>;
 
 template <class A>
 static __device__ __forceinline__ void leave_part(const gpu_attend_tiling &t, const gpu_parts &parts,
@@ -299,11 +280,11 @@ static __device__ __forceinline__ void leave_part(const gpu_attend_tiling &t, co
         if (p.first + row >= p.last) continue;
         float *to = part_row(t, parts, p.tile, blockIdx.y, row);
 #pragma unroll
-        for (int i = 0; i < neighbours<A>::COUNT; i++) {
-            const typename neighbours<A>::group sums = neighbours<A>::of(w, r, i);
-            float *at = to + neighbours<A>::offset() + neighbours<A>::piece((unsigned)i) * A::PIECE;
+        for (int i = 0; i < summed<A>::COUNT; i++) {
+            const typename summed<A>::group sums = summed<A>::of(w.sums, r, i);
+            float *at = to + summed<A>::column((unsigned)i);
 #pragma unroll
-            for (int j = 0; j < neighbours<A>::SIZE; j += 2) /* rows of parts begin at 8 bytes */
+            for (int j = 0; j < summed<A>::SIZE; j += 2) /* rows of parts begin at 8 bytes */
                 store_pack<2>(at + j, pack<float, 2>{{sums.at[j], sums.at[j + 1]}});
         }
         if (threadIdx.x % 4 == 0) store_pack<2>(to + A::SIZE, pack<float, 2>{{w.largest[r], w.weights[r]}});
@@ -332,11 +313,11 @@ static __device__ __forceinline__ void store_rows(const gpu_attend &a, const gpu
 #pragma unroll
     for (int r = 0; r < 2; r++) {
         const float factor = factor_of(a, w.weights[r]);
-        T *const to = queries + (first + lane / 4 + r * 8) * A::SIZE + neighbours<A>::offset();
+        T *const to = queries + (first + lane / 4 + r * 8) * A::SIZE + summed<A>::offset();
 #pragma unroll
-        for (int i = 0; i < neighbours<A>::COUNT; i++) /* lines that are eights apart are permuted alike */
-            leave_scaled(to + (neighbours<A>::piece((unsigned)i) ^ (unsigned)lane / 4) * PIECE,
-                         neighbours<A>::of(w, r, i), factor);
+        for (int i = 0; i < summed<A>::COUNT; i++) /* lines that are eights apart are permuted alike */
+            leave_scaled(to + (summed<A>::piece((unsigned)i) ^ (unsigned)lane / 4) * PIECE, summed<A>::of(w.sums, r, i),
+                         factor);
     }
     __syncwarp();
 #pragma unroll 1

@@ -47,7 +47,7 @@ template <class Use> static inline cudaError_t for_real(gpu_type type, Use use) 
     }
 }
 
-/* Of images with channels last (nhwc.h). */
+/* Element types of images with channels last (nhwc.h). */
 template <class Use> static inline auto for_image(gpu_type type, Use use) {
     switch (type) {
     case GPU_HALF: return use(half());

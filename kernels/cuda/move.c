@@ -37,7 +37,7 @@ static tort_status prepare_move(tort_prepare *p) {
     return cuda_loaded(p, gpu_load_copy_box(cuda_element_bytes(p->node->inputs[0].type)));
 }
 
-tort_status tort_cuda_prepare_concat(tort_prepare *p) {
+static tort_status prepare_concat(tort_prepare *p) {
     const int bytes = cuda_element_bytes(p->node->inputs[0].type);
     const cudaError_t code = gpu_load_join_rows(bytes);
     return cuda_loaded(p, code == cudaSuccess ? gpu_load_copy_box(bytes) : code);
@@ -141,7 +141,7 @@ const tort_kernel tort_cuda_move_kernels[] = {
      .claim = tort_cuda_claim_movable,
      .strides.inputs = (1u << TORT_CONCAT_STRIDED) - 1,
      .strides.restride = restride_concat,
-     .prepare = CUDA_ONLY(tort_cuda_prepare_concat),
+     .prepare = CUDA_ONLY(prepare_concat),
      .run = CUDA_ONLY(run_concat)},
     MOVED("Split", 1u << 1, split),
     MOVED("Expand", 1u << 1, expand),

@@ -35,7 +35,6 @@ GPU_LAUNCHER gpu_load_join_rows(int element_bytes);
 
 /* Runs Concat: in one launch, or, with parts that are read by strides, a launch a part. */
 tort_status tort_cuda_concat(const tort_call *call, tort_box_mover move);
-tort_status tort_cuda_prepare_concat(tort_prepare *p);
 
 /* Moves a box in device memory, for the decoders of ops/. */
 tort_status tort_cuda_move_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *box);

@@ -63,12 +63,11 @@ static void order_call(const tort_call *call, const void *params, ordered_call *
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
 static tort_status prepare_move(tort_prepare *p) {
-    return tort_cuda_nhwc_loaded(p, gpu_load_copy_box(cuda_element_bytes(p->node->inputs[0].type)));
+    return tort_cuda_nhwc_loaded(p, cudaSuccess); /* conversions copy boxes too */
 }
 
 static tort_status prepare_concat(tort_prepare *p) {
-    const tort_status status = prepare_move(p);
-    return status ? status : tort_cuda_prepare_concat(p);
+    return tort_cuda_nhwc_loaded(p, gpu_load_join_rows(cuda_element_bytes(p->node->inputs[0].type)));
 }
 
 static tort_status prepare_pad(tort_prepare *p) {

@@ -95,7 +95,7 @@ static inline gpu_tiling narrow_tiling(const gpu_tiling *tiling, int64_t columns
 template <class T, class Tile> static __device__ __forceinline__ unsigned place_along_k(unsigned line, unsigned piece) {
     return (line * Tile::PIECES + (piece ^ (Tile::PIECES == 8 ? line & 7 : line >> 1 & 3))) * piece_of<T>::SIZE;
 }
-/* Of floats, a warp reads 8 lines at 4 values of k at once: pairs of pieces keep these apart. */
+/* Pairs of pieces are permuted where elements are floats, as a warp reads 8 lines of these at 4 values of k at once. */
 template <class T, int LINES> static __device__ __forceinline__ unsigned place_across(unsigned k, unsigned piece) {
     enum { SIZE = piece_of<T>::SIZE };
     return (k * (LINES / SIZE) + (piece ^ (sizeof(T) == 2 ? k & 7 : (k & 3) * 2))) * SIZE;
@@ -296,29 +296,49 @@ static __device__ __forceinline__ void multiply_stage(float (&sums)[Tile::BLOCKS
 
 /* ---- output ---- */
 
-/* Writes a thread's sums to shared memory in the layout that store_tile reads: pairs of neighbours, or QUADS: column c
- * of operand j of 4 is number 4 c + j of their 32, so that a thread has two times 4 neighbours. */
+/* Neighbouring columns among a lane's sums of a row, in BLOCKS blocks of 16x8 beside each other: pairs; or fours with
+ * QUADS, where column c of block j of 4 is number 4 c + j of their 32. */
+template <bool QUADS, int BLOCKS> struct neighbours {
+    enum { SIZE = QUADS ? 4 : 2, COUNT = BLOCKS * 2 / SIZE, IN_PIECE = QUADS ? 4 : 8 };
+    typedef pack<float, SIZE> group;
+
+    /* Piece of the output in which group i lies, and its offset there. */
+    static __device__ __forceinline__ unsigned piece(unsigned i) {
+        return QUADS ? i / 2 * 8 + threadIdx.x % 4 * 2 + i % 2 : i;
+    }
+    static __device__ __forceinline__ unsigned offset() {
+        return QUADS ? 0 : threadIdx.x % 4 * 2;
+    }
+    static __device__ __forceinline__ unsigned column(unsigned i) {
+        return piece(i) * IN_PIECE + offset();
+    }
+    /* part: 0 for the rows 0 to 7 of the blocks, 1 for the others. */
+    static __device__ __forceinline__ group of(const float (*sums)[4], int part, int i) {
+        group found;
+#pragma unroll
+        for (int j = 0; j < SIZE; j++)
+            found.at[j] = QUADS ? sums[i / 2 * 4 + j][part * 2 + i % 2] : sums[i][part * 2 + j];
+        return found;
+    }
+};
+
+/* Writes a thread's sums to shared memory in the layout that store_tile reads. */
 template <class Tile, bool QUADS>
 static __device__ __forceinline__ void leave_sums(const float (&sums)[Tile::BLOCKS][4], float *tile, unsigned row,
                                                   unsigned column) {
-    enum { ROWS = Tile::WARP_M / 16, COLUMNS = Tile::WARP_N / 8, SIZE = QUADS ? 4 : 2 };
-    const unsigned group = threadIdx.x % 32 / 4, lane = threadIdx.x % 4;
+    enum { ROWS = Tile::WARP_M / 16, COLUMNS = Tile::WARP_N / 8 };
+    typedef neighbours<QUADS, COLUMNS> near;
+    const unsigned lane_row = row + threadIdx.x % 32 / 4;
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < ROWS; i++)
 #pragma unroll
-        for (int j = 0; j < COLUMNS; j++)
+        for (int j = 0; j < near::COUNT; j++)
 #pragma unroll
             for (int part = 0; part < 2; part++) {
-                const unsigned at = row + i * 16 + group + part * 8;
-                const unsigned first = QUADS ? j / 4 * 32 + lane * 8 + j % 2 * 4 : j * 8 + lane * 2;
-                pack<float, SIZE> neighbours;
-                if (QUADS && j % 4 > 1) continue; /* two times for each 4 operands */
-#pragma unroll
-                for (int k = 0; k < SIZE; k++)
-                    neighbours.at[k] = QUADS ? sums[i * COLUMNS + j / 4 * 4 + k][part * 2 + j % 2]
-                                             : sums[i * COLUMNS + j][part * 2 + k];
-                store_pack<SIZE>(tile + at * Tile::N + tile_column(at, column + first), neighbours);
+                const unsigned at = lane_row + i * 16 + part * 8;
+                store_pack(tile + at * Tile::N + tile_column(at, column + near::column(j)),
+                           near::of(sums + i * COLUMNS, part, j));
             }
 }
 

@@ -125,8 +125,8 @@ class Model:
         large = tile.rows * tile.columns > 4096 and (tile.rows >= 2 * m or tile.columns >= 2 * n)
         if (tile.rows == 32) != (m <= 32) or (m > 32 and large) or not self.resident(tile):
             return []
-        most = 1 if self.blocks(tile, size) >= self.device.processors else min(32, pieces(k, unit.step))
-        return [parts for parts in (1, 2, 3, 4, 6, 8, 11, 14, 18, 23, 29) if parts <= most]
+        max_parts = 1 if self.blocks(tile, size) >= self.device.processors else min(32, pieces(k, unit.step))
+        return [parts for parts in (1, 2, 3, 4, 6, 8, 11, 14, 18, 23, 29) if parts <= max_parts]
 
     def estimate(self, tile, parts, unit, size):
         """Its clocks as tiling.c estimates them (clocks_of), which is to choose a tile, and cruder than what follows."""
