@@ -2,12 +2,12 @@
  * epilogue.
  *
  * Everything that depends on shapes is decided once per plan: size states an upper bound for the node's workspace;
- * fit makes cuDNN's descriptors and takes the fastest algorithm that keeps within it and works: each is tried, as
+ * fit makes cuDNN's descriptors and takes the first algorithm that keeps within it and works: each is tried, as
  * cuDNN may refuse to run what it has offered. The plan then gives the node what this algorithm needs; where memory is
- * short, one is chosen that needs nothing. Where none works the own convolution serves, and reports say so. run
- * only calls, with the context's own handle and workspace; descriptors are read-only then, so contexts share them.
- * Empty sums, for which cuDNN has no descriptors, are written by an own kernel. Read next: library_api.h,
- * kernels/cudasim/fake_cudnn.cpp. */
+ * short, one is chosen that needs nothing. Where none works the own convolution serves, and reports say so; with
+ * tune=on also where it is faster. run only calls, with the context's own handle and workspace; descriptors are
+ * read-only then, so contexts share them. Empty sums, for which cuDNN has no descriptors, are written by an own kernel.
+ * Read next: library_api.h, kernels/cudasim/fake_cudnn.cpp. */
 #include <limits.h>
 
 #include "ops/conv.h"
@@ -141,13 +141,14 @@ tort_status tort_cuda_conv_cudnn_size(const tort_target *target, const tort_node
 
 #ifdef CUDA_DEVICE
 #include "kernels/cuda/table.h"
+#include "kernels/cuda/trial.h"
 
 /* ---- fit: descriptors -------------------------------------------------------------------------------------------- */
 
 /* A Conv of known shapes. */
 typedef struct fitted_conv {
-    bool own;         /* cuDNN has no algorithm: the own convolution serves, and the members of cuDNN are not used */
-    void *own_fitted; /* of its fit; may be NULL */
+    bool own;                           /* the own convolution serves, and the members of cuDNN are not used */
+    void *own_fitted;                   /* of its fit; may be NULL */
     cudnnTensorDescriptor_t x, y, bias; /* bias: NULL if absent; the residual is like y */
     cudnnFilterDescriptor_t w;
     cudnnConvolutionDescriptor_t window;
@@ -172,15 +173,17 @@ static cudnnStatus_t convolve(const cudnn_functions *cudnn, cudnnHandle_t handle
                                           workspace, conv->workspace, &zero, conv->y, o->y);
 }
 
+enum { MAX_ALGORITHMS = 16 };
+
 typedef struct fitting {
-    const tort_fit *fit;
+    tort_fit *fit;
     const cudnn_functions *cudnn;
     cudnnHandle_t handle;
     cudnnDataType_t type;
-    void *memory; /* of the trial; NULL: none, so nothing is tried */
-    size_t memory_bytes;
-    gpu_conv_operands trial;
-    void *trial_workspace;
+    cudnnConvolutionFwdAlgoPerf_t offers[MAX_ALGORITHMS]; /* fastest first, as cuDNN expects */
+    int offer_count;
+    cuda_trial trial;
+    bool times; /* all that works is timed, and nothing taken */
 } fitting;
 
 static tort_status check(const fitting *f, const char *function, cudnnStatus_t code) {
@@ -260,50 +263,15 @@ static tort_status describe_window(const fitting *f, const tort_conv_params *p, 
     return status;
 }
 
-/* ---- fit: the trial ---------------------------------------------------------------------------------------------- */
-
-/* Allocates tensors of undefined contents for the trial. A step that is fitted in each run is not tried, nor is one
- * for which there is no memory; that is no error. */
-static void begin_trial(fitting *f) {
-    enum { OPERANDS = 6 };
-    const tort_node_view *node = f->fit->node;
-    const bool has_residual = tort_has_input(node, TORT_EPILOGUE_Z);
-    const tort_info *tensors[OPERANDS - 1] = {&node->inputs[0], &node->inputs[1], &node->outputs[0],
-                                              tort_has_input(node, 2) ? &node->inputs[2] : NULL,
-                                              has_residual ? &node->inputs[TORT_EPILOGUE_Z] : NULL};
-    const size_t element = f->type == CUDNN_DATA_HALF ? 2 : 4;
-    size_t at[OPERANDS], bytes = 0;
-    int64_t count;
-    for (int i = 0; i < OPERANDS; i++) {
-        at[i] = bytes;
-        if (i == OPERANDS - 1)
-            bytes += f->fit->scratch;
-        else if (tensors[i] && count_elements(tensors[i], &count))
-            bytes += (size_t)count * element;
-        bytes = (bytes + TORT_DEVICE_ALIGN - 1) / TORT_DEVICE_ALIGN * TORT_DEVICE_ALIGN;
-    }
-    char *memory = f->fit->stream ? NULL : cuda_alloc(f->fit->device, bytes);
-    if (!memory) return;
-    f->memory = memory;
-    f->memory_bytes = bytes;
-    f->trial = (gpu_conv_operands){.x = memory + at[0],
-                                   .w = memory + at[1],
-                                   .y = memory + at[2],
-                                   .bias = memory + at[3],
-                                   .residual = has_residual ? memory + at[4] : NULL};
-    f->trial_workspace = memory + at[5];
-}
-
-static void end_trial(const fitting *f) {
-    if (f->memory) cuda_free(f->fit->device, f->memory, f->memory_bytes);
-}
+/* ---- fit: the algorithm ------------------------------------------------------------------------------------------ */
 
 /* Tries an algorithm. A lost device is an error; a refusal is none. */
 static tort_status try_out(fitting *f, const fitted_conv *conv, bool *works) {
     const char *function = "";
-    *works = !f->memory && !conv->activation; /* a form that only a trial can confirm is not taken without one */
-    if (!f->memory) return TORT_OK;
-    cudnnStatus_t code = convolve(f->cudnn, f->handle, conv, &f->trial, f->trial_workspace, &function);
+    *works = !f->trial.memory && !conv->activation; /* a form that only a trial can confirm is not taken without one */
+    if (!f->trial.memory) return TORT_OK;
+    const gpu_conv_operands o = tort_cuda_conv_operands(&f->trial.call);
+    cudnnStatus_t code = convolve(f->cudnn, f->handle, conv, &o, f->trial.call.scratch, &function);
     const cuda_device *device = f->fit->device;
     tort_status status = cuda_wait_uploads(device, NULL, function);
     *works = !status && code == CUDNN_STATUS_SUCCESS;
@@ -311,9 +279,10 @@ static tort_status try_out(fitting *f, const fitted_conv *conv, bool *works) {
     return TORT_OK;
 }
 
-/* ---- fit: the algorithm ------------------------------------------------------------------------------------------ */
-
-enum { MAX_ALGORITHMS = 16 };
+/* The number of an offer for tort_fit.choice. */
+static uint32_t choice_of(const cudnnConvolutionFwdAlgoPerf_t *offer, const fitted_conv *conv) {
+    return CUDA_CHOSE_OWN + 1 + ((uint32_t)offer->algo << 3 | (uint32_t)offer->mathType << 1 | !!conv->activation);
+}
 
 /* Sets algorithm and workspace of an offer. cuDNN may offer another math type than was asked for: for half it may
  * choose tensor cores or not; TF32 is refused. The workspace of the combination must be asked for again. */
@@ -341,29 +310,28 @@ static void drop_activation(const cudnn_functions *cudnn, fitted_conv *conv) {
     conv->activation = NULL;
 }
 
-typedef struct offer_list {
-    cudnnConvolutionFwdAlgoPerf_t offers[MAX_ALGORITHMS]; /* fastest first */
-    int count;
-} offer_list;
-
-/* Takes the first offer that works; by_precomputed: of IMPLICIT_PRECOMP_GEMM only. */
-static tort_status try_offers(fitting *f, const offer_list *list, bool by_precomputed, fitted_conv *conv, bool *works) {
+/* Takes the first offer that works, or the one that was chosen; by_precomputed: of IMPLICIT_PRECOMP_GEMM only. */
+static tort_status try_offers(fitting *f, bool by_precomputed, fitted_conv *conv, bool *works) {
     tort_status status = TORT_OK;
-    for (int i = 0; !status && !*works && i < list->count; i++) {
-        const cudnnConvolutionFwdAlgoPerf_t *offer = &list->offers[i];
+    for (int i = 0; !status && !*works && i < f->offer_count; i++) {
+        const cudnnConvolutionFwdAlgoPerf_t *offer = &f->offers[i];
+        const uint32_t choice = choice_of(offer, conv);
         if (by_precomputed && offer->algo != CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM) continue;
-        if (take_offer(f, offer, conv)) status = try_out(f, conv, works);
+        if ((f->fit->choice && f->fit->choice != choice) || !take_offer(f, offer, conv)) continue;
+        if (f->times)
+            status = cuda_trial_time(&f->trial, choice, tort_cuda_conv_cudnn_run, conv);
+        else
+            status = try_out(f, conv, works);
     }
     return status;
 }
 
 /* Chooses one call for everything if cuDNN can: a faster algorithm would gain less than a launch that reads and
  * writes Y again costs. Without an activation cuDNN allows only one algorithm there. */
-static tort_status choose_one_call(fitting *f, const tort_conv_params *p, const offer_list *list, fitted_conv *conv,
-                                   bool *works) {
+static tort_status choose_one_call(fitting *f, const tort_conv_params *p, fitted_conv *conv, bool *works) {
     const bool plain = p->epilogue.activation == TORT_ACTIVATION_NONE;
     tort_status status = describe_activation(f, plain ? CUDNN_ACTIVATION_IDENTITY : CUDNN_ACTIVATION_RELU, conv);
-    if (!status) status = try_offers(f, list, plain, conv, works);
+    if (!status) status = try_offers(f, plain, conv, works);
     if (*works) return status;
     drop_activation(f->cudnn, conv);
     return status;
@@ -385,15 +353,46 @@ static tort_status take_own(tort_fit *fit, fitted_conv *conv) {
     return status;
 }
 
+static void drop_own(const tort_fit *fit, fitted_conv *conv) {
+    if (conv->own_fitted) cuda_table_unfit(fit->device, fit->env, conv->own_fitted);
+    conv->own_fitted = NULL;
+    conv->own = false;
+}
+
 /* *works stays false if cuDNN has no algorithm for this. */
 static tort_status choose(fitting *f, const tort_conv_params *p, fitted_conv *conv, bool *works) {
-    offer_list list = {.count = 0};
+    const tort_status status = may_be_one_call(p, conv->bias) ? choose_one_call(f, p, conv, works) : TORT_OK;
+    return status || *works ? status : try_offers(f, false, conv, works);
+}
+
+/* Times the offers, then the own convolution; the fastest becomes fit->choice. */
+static tort_status time_all(fitting *f, const tort_conv_params *p, fitted_conv *conv) {
+    tort_fit own = *f->fit;
+    bool works = false;
+    own.error = NULL; /* an image may be too large for it */
+    f->times = true;
+    tort_status status = choose(f, p, conv, &works);
+    f->times = false;
+    if (!status && !take_own(&own, conv))
+        status = cuda_trial_time(&f->trial, CUDA_CHOSE_OWN, tort_cuda_conv_cudnn_run, conv);
+    drop_own(f->fit, conv);
+    cuda_trial_choose(&f->trial, "conv_implicit_gemm");
+    return status;
+}
+
+/* Asks cuDNN what it offers, and chooses; *works as above. */
+static tort_status ask(fitting *f, const tort_conv_params *p, fitted_conv *conv, bool *works) {
+    tort_fit *fit = f->fit;
     tort_status status =
         check(f, "cudnnGetConvolutionForwardAlgorithm_v7",
               f->cudnn->cudnnGetConvolutionForwardAlgorithm_v7(f->handle, conv->x, conv->w, conv->window, conv->y,
-                                                               MAX_ALGORITHMS, &list.count, list.offers));
-    if (!status && may_be_one_call(p, conv->bias)) status = choose_one_call(f, p, &list, conv, works);
-    return status || *works ? status : try_offers(f, &list, false, conv, works);
+                                                               MAX_ALGORITHMS, &f->offer_count, f->offers));
+    if (!status && cuda_trial_pays(&f->trial)) status = time_all(f, p, conv);
+    if (status || fit->choice == CUDA_CHOSE_OWN) return status;
+    status = choose(f, p, conv, works);
+    if (status || *works || !fit->choice) return status;
+    fit->choice = 0; /* it is not offered here */
+    return choose(f, p, conv, works);
 }
 
 void tort_cuda_conv_cudnn_unfit(void *opened, const tort_env *env, void *fitted) {
@@ -427,13 +426,16 @@ tort_status tort_cuda_conv_cudnn_fit(tort_fit *fit) {
     if (!status) status = describe_window(&f, params, conv);
     bool works = false;
     if (!status) {
-        begin_trial(&f);
-        status = choose(&f, params, conv, &works);
-        end_trial(&f);
+        cuda_trial_open(&f.trial, fit);
+        status = ask(&f, params, conv, &works);
+        cuda_trial_close(&f.trial);
     }
     fit->needs = conv->workspace;
     if (fit->frugal) fit->label = "conv_cudnn, without a workspace, as memory is short";
-    if (status == TORT_E_UNSUPPORTED || (!status && !works)) status = take_own(fit, conv);
+    if (status == TORT_E_UNSUPPORTED || (!status && !works)) {
+        if (fit->choice != CUDA_CHOSE_OWN) fit->choice = 0;
+        status = take_own(fit, conv);
+    }
     if (status)
         tort_cuda_conv_cudnn_unfit(device, fit->env, conv);
     else

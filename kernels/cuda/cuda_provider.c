@@ -25,6 +25,7 @@ static const tort_option_help known_options[] = {
     {"tf32", "on", "float32 products in TensorFloat-32: faster, 3 digits (default off)"},
     {"libraries", "off", "no cuBLAS and cuDNN (default on); /FOLDER: where they are"},
     {"graph", "off", "no recording as CUDA graphs (default on)"},
+    {"tune", "on", "own kernels and libraries are timed; the fastest (default off)"},
     {"overlap", "on", "launches overlap, from sm_90 on; not yet timed (default off)"},
     {0},
 };
@@ -44,6 +45,7 @@ bool tort_cuda_options_parse(const tort_provider_config *config, cuda_options *o
     const char *libraries = tort_provider_option_get(config, "libraries");
     const char *graph = tort_provider_option_get(config, "graph");
     const char *overlap = tort_provider_option_get(config, "overlap");
+    const char *tune = tort_provider_option_get(config, "tune");
     char *end = NULL;
     if (device) {
         long number = strtol(device, &end, 10);
@@ -79,6 +81,10 @@ bool tort_cuda_options_parse(const tort_provider_config *config, cuda_options *o
     }
     if (overlap && !parse_switch(overlap, &options->overlap)) {
         snprintf(message, size, "overlap=%s is neither on nor off", overlap);
+        return false;
+    }
+    if (tune && !parse_switch(tune, &options->tune)) {
+        snprintf(message, size, "tune=%s is neither on nor off", tune);
         return false;
     }
     return true;
@@ -121,6 +127,7 @@ static tort_status describe(const tort_provider_config *config, const char *text
                             tort_error *error) {
     cuda_options options;
     char message[160], by_ptx[48] = "", counted[32] = "";
+    const char *tuned = "";
     int32_t capability, multiprocessors;
     if (!tort_cuda_options_parse(config, &options, message, sizeof message))
         return tort_fail(error, TORT_E_USAGE, "provider %s: %s", config->provider, message);
@@ -142,9 +149,10 @@ static tort_status describe(const tort_provider_config *config, const char *text
                             .memory = options.memory_limit,
                             .libraries = options.libraries};
     if (image.ptx) snprintf(by_ptx, sizeof by_ptx, ", PTX-%d compiled at the first start", image.code);
+    if (options.tune) tuned = ", tune=on without effect";
     if (strchr(text, ':')) snprintf(counted, sizeof counted, ", %d multiprocessors", (int)multiprocessors);
-    snprintf(target->description, sizeof target->description, "target sm_%d%s, not opened%s", (int)capability, counted,
-             by_ptx);
+    snprintf(target->description, sizeof target->description, "target sm_%d%s, not opened%s%s", (int)capability,
+             counted, by_ptx, tuned);
     tort_cuda_describe_tf32(target);
     return TORT_OK;
 }

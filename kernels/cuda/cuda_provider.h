@@ -38,7 +38,7 @@
 enum { FIRST_WITH_TF32 = 80 }; /* compute capability */
 
 /* tort_target.facts of this provider; tort_target.instructions is the compute capability, 87 for sm_87. */
-enum { CUDA_MULTIPROCESSORS, CUDA_TF32, CUDA_TF32_CHOSEN /* the option was given */ };
+enum { CUDA_MULTIPROCESSORS, CUDA_TF32, CUDA_TF32_CHOSEN /* the option was given */, CUDA_TUNE };
 
 static inline gpu_board tort_cuda_board_of(const tort_target *target) {
     return (gpu_board){(int32_t)target->instructions, target->facts[CUDA_MULTIPROCESSORS],
@@ -52,6 +52,7 @@ typedef struct cuda_options {
     uint64_t memory_limit; /* bytes; 0: all of the device's */
     bool tf32, tf32_chosen, libraries;
     bool graphs;                /* runs are recorded as CUDA graphs */
+    bool tune;                  /* rows with a choice try what could serve; see trial.h */
     bool overlap;               /* programmatic dependent launches, from sm_90 on */
     const char *library_folder; /* of cuBLAS and cuDNN, and the only one; NULL: they are searched. Borrowed of config */
 } cuda_options;

@@ -242,12 +242,13 @@ static bool read_properties(cuda_device *device, int driver, tort_target *target
     *target = (tort_target){.instructions = (uint32_t)device->board.capability,
                             .facts = {[CUDA_MULTIPROCESSORS] = device->board.multiprocessors,
                                       [CUDA_TF32] = device->tf32,
-                                      [CUDA_TF32_CHOSEN] = device->tf32_chosen},
+                                      [CUDA_TF32_CHOSEN] = device->tf32_chosen,
+                                      [CUDA_TUNE] = device->tune},
                             .memory = device->memory_limit ? device->memory_limit : free_bytes,
                             .libraries = device->libraries_allowed};
     device->workspace = workspace_of(device->board.capability, target->memory);
-    snprintf(target->description, sizeof target->description, "%.60s, sm_%d, driver for CUDA %s", properties.name,
-             device->board.capability, version_text(driver, version, sizeof version));
+    snprintf(target->description, sizeof target->description, "%.60s, sm_%d, driver for CUDA %s%s", properties.name,
+             device->board.capability, version_text(driver, version, sizeof version), device->tune ? ", tune=on" : "");
     snprintf(target->space, sizeof target->space, "%.30s at %s", properties.name, bus);
     tort_cuda_describe_tf32(target);
     settle_overlap(device, driver, target);
@@ -288,6 +289,7 @@ void cuda_open(const tort_provider_config *config, void **out, tort_target *targ
     device->ordinal = options.device;
     device->tf32 = options.tf32;
     device->tf32_chosen = options.tf32_chosen;
+    device->tune = options.tune;
     device->libraries_allowed = options.libraries;
     snprintf(device->libraries.folder, sizeof device->libraries.folder, "%s",
              options.library_folder ? options.library_folder : "");

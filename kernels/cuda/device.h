@@ -20,7 +20,7 @@ typedef struct cuda_device {
     tort_env env;
     int ordinal;
     gpu_board board;
-    bool tf32, tf32_chosen;
+    bool tf32, tf32_chosen, tune;
     bool integrated; /* its memory is the host's */
     bool libraries_allowed;
     bool graphs;           /* runs are recorded */

@@ -3,7 +3,8 @@
  *
  * cublasLt does bias, residual, Relu and Gelu by tanh of one product in the same launch (matmul_lt.h). Otherwise cuBLAS
  * adds to the contents of Y: so a Gemm first broadcasts its C over Y, and a fused operator's bias, residual and
- * activation are a launch behind the product (epilogue.h). cuBLAS is column-major: a row-major product Y = A B is to it
+ * activation are a launch behind the product (epilogue.h). With tune=on the own kernel serves where it is faster.
+ * cuBLAS is column-major: a row-major product Y = A B is to it
  * Y' = B' A', so operands are passed in reverse. */
 #include "kernels/cuda/matmul.h"
 #include "kernels/cuda/matmul_lt.h"
@@ -187,6 +188,20 @@ static tort_status run_gemm_plain(const tort_call *call) {
     return run_plain(call, &p, c_of(call));
 }
 
+/* Fits a row of cuBLAS: p is what the library is asked for, whole what the own kernel makes of all at once, which it
+ * does without tune=on, too, if `at_once`. */
+static tort_status fit_product(tort_fit *fit, const gpu_matmul *p, bool biased, cuda_run *library,
+                               const gpu_matmul *whole, cuda_run *own, const char *name, bool at_once) {
+    const gpu_board board = tort_cuda_board_of(fit->target);
+    const gpu_type type = gpu_product_type_of(board, fit->node->inputs[0].type);
+    const bool empty = whole->m <= 0 || whole->n <= 0 || whole->k <= 0 || whole->batches <= 0;
+    if (!fit->target->facts[CUDA_TUNE] || fit->stream || empty)
+        return at_once ? TORT_OK : tort_cuda_fit_lt(fit, p, biased);
+    const tort_status status = cuda_status(fit->error, gpu_load_matmul(type), "loading a kernel");
+    if (status) return status;
+    return tort_cuda_fit_tuned(fit, p, biased, library, own, name, tiling_of(whole, board, type).scratch, at_once);
+}
+
 /* ---- cuBLAS ------------------------------------------------------------------------------------------------------ */
 
 /* Returns the elements from one stored row to the next; for a single row of `length` elements that is `length`. */
@@ -243,20 +258,22 @@ static tort_status multiply_batch(const tort_call *call, const gpu_matmul *p) {
     return status;
 }
 
-static tort_status fit_matmul_cublas(tort_fit *fit) {
-    const gpu_matmul p = of_matmul(fit->node->params);
-    return tort_cuda_fit_lt(fit, &p, tort_has_input(fit->node, 2));
-}
-
 static tort_status run_matmul_cublas(const tort_call *call) {
     const gpu_matmul p = of_matmul(call->params);
     const void *bias = cuda_input(call, 2);
+    if (tort_cuda_chose_own(call)) return run_matmul(call);
     if (tort_cuda_has_lt(call)) return tort_cuda_run_lt(call, &p);
     if (!p.m || !p.n || !p.batches) return TORT_OK;
     if (!p.k) return run_product(call, &p, bias); /* an empty sum is zero: the own kernel writes it */
     tort_status status = multiply_batch(call, &p);
     if (status || !(bias || gpu_has_epilogue(&p.epilogue))) return status;
     return run_rest(call, &p, bias);
+}
+
+static tort_status fit_matmul_cublas(tort_fit *fit) {
+    const gpu_matmul p = of_matmul(fit->node->params);
+    const bool biased = tort_has_input(fit->node, 2);
+    return fit_product(fit, &p, biased, run_matmul_cublas, &p, run_matmul, "matmul_tiled", false);
 }
 
 /* True if a product of these sizes alone has too few tiles for all multiprocessors. */
@@ -277,18 +294,13 @@ static tort_status prepare_joined_cublas(tort_prepare *p) {
     return status ? status : prepare_product(p);
 }
 
-static tort_status fit_joined_cublas(tort_fit *fit) {
-    const tort_joined_matmul_params *params = fit->node->params;
-    const gpu_matmul p = of_matmul(&params->product);
-    if (joined_at_once(params, tort_cuda_board_of(fit->target), fit->node->inputs[0].type)) return TORT_OK;
-    return tort_cuda_fit_lt(fit, &p, params->biased);
-}
-
 static tort_status run_joined_cublas(const tort_call *call) {
     const tort_joined_matmul_params *params = call->params;
     const cuda_stream *stream = call->stream;
     tort_status status = TORT_OK;
-    if (joined_at_once(params, stream->device->board, call->inputs[0].type)) return run_joined(call);
+    if (tort_cuda_chose_own(call) ||
+        (!call->fitted && joined_at_once(params, stream->device->board, call->inputs[0].type)))
+        return run_joined(call);
     for (int32_t i = 0; !status && i < params->count; i++) {
         const tort_tensor none = {.type = TORT_UNDEFINED};
         const tort_tensor inputs[] = {call->inputs[0], call->inputs[1 + i],
@@ -301,6 +313,13 @@ static tort_status run_joined_cublas(const tort_call *call) {
         status = run_matmul_cublas(&one); /* joined params begin with those of a product */
     }
     return status;
+}
+
+static tort_status fit_joined_cublas(tort_fit *fit) {
+    const tort_joined_matmul_params *params = fit->node->params;
+    const gpu_matmul p = of_matmul(&params->product), whole = of_joined(params);
+    const bool at_once = joined_at_once(params, tort_cuda_board_of(fit->target), fit->node->inputs[0].type);
+    return fit_product(fit, &p, params->biased, run_joined_cublas, &whole, run_joined, "matmul_joined", at_once);
 }
 
 /* Y = C, broadcast along the axes where C has one element. */
@@ -322,14 +341,9 @@ static tort_status prepare_gemm_cublas(tort_prepare *p) {
     return status || params->k > 0 ? status : prepare_product(p);
 }
 
-static tort_status fit_gemm_cublas(tort_fit *fit) {
-    const tort_gemm_params *params = fit->node->params;
-    const gpu_matmul p = of_gemm(params);
-    return tort_cuda_fit_lt(fit, &p, params->has_c);
-}
-
 static tort_status run_gemm_cublas(const tort_call *call) {
     const gpu_matmul p = of_gemm(call->params);
+    if (tort_cuda_chose_own(call)) return run_gemm(call);
     if (tort_cuda_has_lt(call)) return tort_cuda_run_lt(call, &p);
     const bool fused = gpu_has_epilogue(&p.epilogue);
     const void *c = c_of(call);
@@ -340,6 +354,12 @@ static tort_status run_gemm_cublas(const tort_call *call) {
         status = call_cublas(call, &p, fused ? 0 : p.beta, call->inputs[0].data, call->inputs[1].data,
                              call->outputs[0].data, 1, 0, 0);
     return status || !fused ? status : run_rest(call, &p, c);
+}
+
+static tort_status fit_gemm_cublas(tort_fit *fit) {
+    const tort_gemm_params *params = fit->node->params;
+    const gpu_matmul p = of_gemm(params);
+    return fit_product(fit, &p, params->has_c, run_gemm_cublas, &p, run_gemm, "gemm_tiled", false);
 }
 #endif
 
@@ -406,30 +426,33 @@ static tort_verdict claim_joined_cublas(const tort_target *target, const tort_no
 
 /* ---- sizes that claims could not know yet ------------------------------------------------------------------------ */
 
-static tort_status check_size(bool fits, size_t *scratch, tort_error *error) {
-    *scratch = 0;
-    return fits ? TORT_OK : tort_fail(error, TORT_E_UNSUPPORTED, "%s; switch it off by libraries=off", TOO_LARGE);
-}
-
-static tort_status size_matmul_cublas(const tort_target *target, const tort_node_view *node, size_t *scratch,
-                                      tort_error *error) {
-    const tort_matmul_params *params = node->params;
-    (void)target;
-    return check_size(fits_cublas(params->m, params->n, params->k, params->batches), scratch, error);
-}
-
-static tort_status size_gemm_cublas(const tort_target *target, const tort_node_view *node, size_t *scratch,
-                                    tort_error *error) {
-    const tort_gemm_params *params = node->params;
-    (void)target;
-    return check_size(fits_cublas(params->m, params->n, params->k, 1), scratch, error);
-}
-
 static tort_status size_product(const tort_target *target, const tort_node_view *node, const gpu_matmul *p,
                                 size_t *scratch) {
     const gpu_board board = tort_cuda_board_of(target);
     *scratch = tiling_of(p, board, gpu_product_type_of(board, node->inputs[0].type)).scratch;
     return TORT_OK;
+}
+
+/* Scratch of a row of cuBLAS: that of the own kernel, which tune=on may choose. */
+static tort_status size_cublas(const tort_target *target, const tort_node_view *node, const gpu_matmul *p, bool fits,
+                               size_t *scratch, tort_error *error) {
+    *scratch = 0;
+    if (!fits) return tort_fail(error, TORT_E_UNSUPPORTED, "%s; switch it off by libraries=off", TOO_LARGE);
+    return target->facts[CUDA_TUNE] ? size_product(target, node, p, scratch) : TORT_OK;
+}
+
+static tort_status size_matmul_cublas(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                      tort_error *error) {
+    const tort_matmul_params *params = node->params;
+    const gpu_matmul p = of_matmul(params);
+    return size_cublas(target, node, &p, fits_cublas(params->m, params->n, params->k, params->batches), scratch, error);
+}
+
+static tort_status size_gemm_cublas(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                    tort_error *error) {
+    const tort_gemm_params *params = node->params;
+    const gpu_matmul p = of_gemm(params);
+    return size_cublas(target, node, &p, fits_cublas(params->m, params->n, params->k, 1), scratch, error);
 }
 
 static tort_status size_matmul(const tort_target *target, const tort_node_view *node, size_t *scratch,

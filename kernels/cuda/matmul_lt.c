@@ -118,8 +118,8 @@ static cublasStatus_t handle_of(cuda_device *device, cublasLtHandle_t *handle) {
     return code;
 }
 
-/* Asks for the best algorithm; *found is 0 if there is none. */
-static cublasStatus_t ask(cuda_device *device, const lt_product *lt, cublasLtMatmulHeuristicResult_t *best,
+/* Asks for the best algorithms; *found is 0 if there is none. */
+static cublasStatus_t ask(cuda_device *device, const lt_product *lt, int wanted, cublasLtMatmulHeuristicResult_t *best,
                           int *found) {
     const cublas_functions *f = &device->libraries.cublas;
     cublasLtHandle_t handle = NULL;
@@ -128,37 +128,76 @@ static cublasStatus_t ask(cuda_device *device, const lt_product *lt, cublasLtMat
     cublasStatus_t code = handle_of(device, &handle);
     if (code == CUBLAS_STATUS_SUCCESS) code = make_preference(f, device->workspace, &preference);
     if (code == CUBLAS_STATUS_SUCCESS)
-        code = f->cublasLtMatmulAlgoGetHeuristic(handle, lt->product, lt->b, lt->a, lt->y, lt->y, preference, 1, best,
-                                                 found);
+        code = f->cublasLtMatmulAlgoGetHeuristic(handle, lt->product, lt->b, lt->a, lt->y, lt->y, preference, wanted,
+                                                 best, found);
     if (preference) f->cublasLtMatmulPreferenceDestroy(preference);
     return code;
 }
 
-tort_status tort_cuda_fit_lt(tort_fit *fit, const gpu_matmul *p, bool biased) {
+/* Lists the best algorithms for p; none is no error. */
+static tort_status list(const tort_fit *fit, const gpu_matmul *p, bool biased, int wanted,
+                        cublasLtMatmulHeuristicResult_t *best, int *found) {
     cuda_device *device = fit->device;
     const cublas_functions *f = &device->libraries.cublas;
     /* An algorithm is chosen for a product with a bias; its address does not matter yet, but must not be NULL. */
     const void *bias = biased ? (const void *)fit->node : NULL;
-    cublasLtMatmulHeuristicResult_t best;
     lt_product lt;
-    int found = 0;
+    *found = 0;
     if (!suits(p, biased)) return TORT_OK;
     cublasStatus_t code = describe(device, fit->node->inputs[0].type, p, bias, &lt);
-    if (code == CUBLAS_STATUS_SUCCESS) code = ask(device, &lt, &best, &found);
+    if (code == CUBLAS_STATUS_SUCCESS) code = ask(device, &lt, wanted, best, found);
     drop(f, &lt);
-    if (code == CUBLAS_STATUS_NOT_SUPPORTED || (code == CUBLAS_STATUS_SUCCESS && !found)) return TORT_OK;
-    if (code != CUBLAS_STATUS_SUCCESS)
-        return cuda_library_failed(fit->error, fit->stream, "cublasLt", f->cublasGetStatusString(code));
-    cublasLtMatmulAlgo_t *algorithm = tort_alloc(fit->env, sizeof *algorithm);
-    if (!algorithm) return tort_out_of_memory(fit->error, sizeof *algorithm);
-    *algorithm = best.algo;
-    fit->fitted = algorithm;
+    if (code == CUBLAS_STATUS_SUCCESS || code == CUBLAS_STATUS_NOT_SUPPORTED) return TORT_OK;
+    return cuda_library_failed(fit->error, fit->stream, "cublasLt", f->cublasGetStatusString(code));
+}
+
+static tort_status keep(tort_fit *fit, uint32_t choice, const cublasLtMatmulHeuristicResult_t *best) {
+    cuda_fitted_product *fitted = tort_alloc_zero(fit->env, 1, sizeof *fitted);
+    if (!fitted) return tort_out_of_memory(fit->error, sizeof *fitted);
+    fitted->choice = choice;
+    if (choice >= CUDA_CHOSE_LT) fitted->algorithm = best[choice - CUDA_CHOSE_LT].algo;
+    fit->fitted = fitted;
     return TORT_OK;
+}
+
+tort_status tort_cuda_fit_lt(tort_fit *fit, const gpu_matmul *p, bool biased) {
+    cublasLtMatmulHeuristicResult_t best[1];
+    int found;
+    const tort_status status = list(fit, p, biased, 1, best, &found);
+    fit->choice = 0;
+    return status || !found ? status : keep(fit, CUDA_CHOSE_LT, best);
+}
+
+tort_status tort_cuda_fit_tuned(tort_fit *fit, const gpu_matmul *p, bool biased, cuda_run *library, cuda_run *own,
+                                const char *name, size_t scratch, bool at_once) {
+    cublasLtMatmulHeuristicResult_t best[CUDA_LT_ALGORITHMS];
+    cuda_trial t;
+    int found;
+    tort_status status = list(fit, p, biased, CUDA_LT_ALGORITHMS, best, &found);
+    if (status) return status;
+    cuda_trial_open(&t, fit);
+    const bool pays = cuda_trial_pays(&t);
+    for (int i = 0; !status && pays && i <= found; i++) { /* then cuBLAS */
+        cuda_fitted_product tried = {.choice = i < found ? (uint32_t)(CUDA_CHOSE_LT + i) : CUDA_CHOSE_CUBLAS};
+        if (i < found) tried.algorithm = best[i].algo;
+        status = cuda_trial_time(&t, tried.choice, library, &tried);
+    }
+    if (!status && pays) status = cuda_trial_time(&t, CUDA_CHOSE_OWN, own, NULL);
+    cuda_trial_choose(&t, name);
+    cuda_trial_close(&t);
+    if (status) return status;
+    if (fit->choice >= (uint32_t)(CUDA_CHOSE_LT + found)) fit->choice = 0;
+    const uint32_t choice = fit->choice ? fit->choice
+                            : at_once   ? CUDA_CHOSE_OWN
+                            : found     ? CUDA_CHOSE_LT
+                                        : CUDA_CHOSE_CUBLAS;
+    fit->needs = choice == CUDA_CHOSE_OWN ? scratch : 0;
+    return keep(fit, choice, best);
 }
 
 void tort_cuda_unfit_lt(void *device, const tort_env *env, void *fitted) {
     (void)device;
-    tort_free(env, fitted, sizeof(cublasLtMatmulAlgo_t));
+    tort_free(env, fitted, sizeof(cuda_fitted_product));
 }
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */
@@ -168,7 +207,8 @@ static bool is_aligned(const tort_tensor *tensor) {
 }
 
 bool tort_cuda_has_lt(const tort_call *call) {
-    bool aligned = call->fitted && is_aligned(&call->outputs[0]);
+    const cuda_fitted_product *fitted = call->fitted;
+    bool aligned = fitted && fitted->choice >= CUDA_CHOSE_LT && is_aligned(&call->outputs[0]);
     for (int32_t i = 0; aligned && i < call->input_count; i++) aligned = is_aligned(&call->inputs[i]);
     return aligned;
 }
@@ -177,15 +217,16 @@ tort_status tort_cuda_run_lt(const tort_call *call, const gpu_matmul *p) {
     cuda_stream *stream = call->stream;
     const cublas_functions *f = &stream->device->libraries.cublas;
     const void *residual = cuda_input(call, TORT_EPILOGUE_Z);
-    const float keep = residual ? 1.0f : 0.0f;
+    const cuda_fitted_product *fitted = call->fitted;
+    const float kept = residual ? 1.0f : 0.0f;
     void *y = call->outputs[0].data;
     lt_product lt;
     stream->launches++;
     cublasStatus_t code = describe(stream->device, call->inputs[0].type, p, cuda_input(call, 2), &lt);
     if (code == CUBLAS_STATUS_SUCCESS)
         code = f->cublasLtMatmul((cublasLtHandle_t)stream->blas, lt.product, &p->alpha, call->inputs[1].data, lt.b,
-                                 call->inputs[0].data, lt.a, &keep, residual ? residual : y, lt.y, y, lt.y,
-                                 call->fitted, stream->workspace, stream->device->workspace, stream->stream);
+                                 call->inputs[0].data, lt.a, &kept, residual ? residual : y, lt.y, y, lt.y,
+                                 &fitted->algorithm, stream->workspace, stream->device->workspace, stream->stream);
     drop(f, &lt);
     if (code == CUBLAS_STATUS_SUCCESS) return TORT_OK;
     return cuda_library_failed(call->error, stream, "cublasLt", f->cublasGetStatusString(code));

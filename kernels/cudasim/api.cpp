@@ -21,6 +21,7 @@ cudasim_settings default_settings() {
     settings.memory_bytes = (size_t)1 << 30;
     settings.cublas_version = 13;
     settings.cudnn_version = 9;
+    settings.kernel_microseconds = settings.library_microseconds = 10;
     return settings;
 }
 

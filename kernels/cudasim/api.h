@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <sys/types.h>
@@ -50,12 +51,14 @@ struct CUevent_st {
     bool recorded = false;
     cudaStream_t stream = nullptr; /* stream of the record, and its number of units then */
     long position = 0;
+    std::shared_ptr<long> microseconds; /* of the device's clock, once the stream gets there; only with timing */
 };
 
 namespace cudasim {
 
 struct Device {
     cudaError_t lost = cudaSuccess; /* sticky: every later call returns it */
+    long microseconds = 0;          /* that all work so far has taken, see cudasim_settings */
     bool used = false;              /* a CUDA context exists, which takes memory on a GPU */
     CUstream_st default_stream;
     std::vector<cudaStream_t> streams; /* in order of creation */

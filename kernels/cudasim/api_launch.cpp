@@ -45,6 +45,7 @@ struct Launch {
 
     cudaError_t run() {
         if (fault) return fault;
+        machine().devices[grid.device].microseconds += machine().settings.kernel_microseconds;
         std::vector<void *> pointers;
         for (std::vector<Chunk> &argument : arguments) pointers.push_back(argument.data());
         grid.arguments = pointers.data();

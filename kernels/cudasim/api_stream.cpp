@@ -244,6 +244,12 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
     if (!stream || !event_exists(event) || stream->device != event->device)
         return call.result(cudaErrorInvalidResourceHandle);
     if (stream->capture) return call.result(break_capture(stream->capture));
+    if (event->timing) {
+        const std::shared_ptr<long> time = event->microseconds = std::make_shared<long>(0);
+        const long &clock = machine().devices[stream->device].microseconds;
+        const cudaError_t error = submit(stream, [time, &clock] { return *time = clock, cudaSuccess; });
+        if (error) return call.result(error);
+    }
     event->recorded = true;
     event->stream = stream;
     event->position = stream->submitted;
@@ -266,14 +272,16 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     return call.result(drain_until(event->stream, event->position));
 }
 
-/* Simulated time has no meaning; only the arguments are checked. */
+/* Simulated time is what the settings say of each kernel and library call. */
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end) {
     Call call(__func__);
     if (call.error) return call.error;
     if (!event_exists(start) || !event_exists(end) || !start->timing || !end->timing || !start->recorded ||
         !end->recorded)
         return call.result(cudaErrorInvalidResourceHandle);
-    *milliseconds = 0.5f;
+    const bool done = !is_pending({start->stream, start->position}) && !is_pending({end->stream, end->position});
+    if (!done) return call.result(cudaErrorNotReady);
+    *milliseconds = (float)(*end->microseconds - *start->microseconds) / 1000;
     return cudaSuccess;
 }
 

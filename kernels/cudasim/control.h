@@ -43,8 +43,9 @@ typedef struct cudasim_settings {
     const char *missing_symbol;      /* symbol that driver and libraries lack; may be NULL. Borrowed */
     const char *unsupported;         /* library function that returns NOT_SUPPORTED; may be NULL. Borrowed */
     unsigned unsupported_algorithms; /* bit i: cuDNN offers forward algorithm i, but refuses to run it */
-    bool stop_at_failure;            /* print the misbehaviour of a kernel and abort, for a debugger */
-    bool meter_traffic;              /* measures instrumented kernels (mode `race`) instead of searching for races */
+    int kernel_microseconds, library_microseconds; /* that a kernel and a library's call take, for events; 10 */
+    bool stop_at_failure;                          /* print the misbehaviour of a kernel and abort, for a debugger */
+    bool meter_traffic; /* measures instrumented kernels (mode `race`) instead of searching for races */
 } cudasim_settings;
 
 /* Memory traffic of launches, without any cache. A warp access is one instruction that the lanes of a warp execute
@@ -110,7 +111,7 @@ typedef struct cudasim_control {
     size_t (*traffic)(cudasim_traffic *rows, size_t max);
 } cudasim_control;
 
-#define CUDASIM_CONTROL_VERSION 8u
+#define CUDASIM_CONTROL_VERSION 9u
 
 const cudasim_control *tinyort_cudasim(void);
 

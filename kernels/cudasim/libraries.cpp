@@ -98,6 +98,7 @@ bool library_submit(int device, cudaStream_t handle, const std::function<void()>
     if (machine().devices[device].lost) return false;
     return !submit(stream, [=] {
         const HeapAccess access(device);
+        machine().devices[device].microseconds += machine().settings.library_microseconds;
         work();
         return cudaSuccess;
     });

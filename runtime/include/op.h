@@ -12,7 +12,7 @@
 #include "runtime/include/node.h"
 
 /* Version of this header and provider.h, with which an application that brings operators or providers was compiled. */
-#define TORT_PROVIDER_ABI 23u
+#define TORT_PROVIDER_ABI 24u
 
 /* A node as infer, resolve and a provider's claim see it. An absent input or output has type TORT_UNDEFINED. The
  * contents of an input are known if inputs[i].data (constant, or live) or inputs[i].elements is set. */

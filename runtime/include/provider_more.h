@@ -29,6 +29,9 @@ typedef struct tort_pack {
     bool writes_all;   /* prepare writes every byte of packed: no need to zero it */
 } tort_pack;
 
+enum { TORT_FIT_WORDS = 128 };
+#define TORT_NEVER_TRIED UINT32_MAX /* tort_fit.choice: nothing may be tried */
+
 /* Arguments and results of fit, which makes data that depends on the node's shapes, params and scratch, such as a
  * library's descriptors and its choice of an algorithm. Plans that agree on these share it. A step whose shapes depend
  * on data is fitted immediately before it runs. */
@@ -48,6 +51,11 @@ typedef struct tort_fit {
     /* To fill: a literal that reports show as the kernel, if another one than the row's does the work; NULL. */
     const char *label;
     tort_error *error;
+    /* The number, in the kernel's own terms, of what was found the fastest by trying: on entry what was found before
+     * for such a node, shapes, types and params, in a saved plan perhaps, so a number that means nothing is as
+     * TORT_NEVER_TRIED; 0: nothing yet. To fill: what is taken; 0: nothing that was tried. */
+    uint32_t choice;
+    char words[TORT_FIT_WORDS]; /* to fill when it was found: what reports show as the kernel from then on; else "" */
 } tort_fit;
 
 /* ---- memory that a kernel shares --------------------------------------------------------------------------------- */

@@ -442,7 +442,7 @@ static void check_without_lt(library_tester *t, const tort_model *model) {
 int main(void) {
     static const int codes[] = {cudaErrorMemoryAllocation, cudaErrorUnknown, cudaErrorLaunchFailure};
     tort_counting_env memory;
-    library_tester t = {.memory = &memory};
+    library_tester t = {.memory = &memory, .chain = "cudasim,cpu:threads=1"};
     tort_counting_env_init(&memory);
     if (!simulator_open(&t.provider, &t.control)) {
         printf("libtinyort-cudasim.so is not where the loader looks\n");
@@ -465,12 +465,15 @@ int main(void) {
     check_opening(&t, model);
     check_errors(&t, model);
     check_without_lt(&t, fused);
+    library_trials(&t);
     library_fail_every_allocation(&t, fused);
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         library_fail_every_call(&t, model, false, codes[i]);
         library_fail_every_call(&t, reshaped, true, codes[i]);
         library_fail_every_call(&t, fused, false, codes[i]);
     }
+    t.chain = "cudasim:tune=on,cpu:threads=1";
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) library_fail_every_call(&t, fused, false, codes[i]);
     tort_model_free(model);
     tort_model_free(reshaped);
     tort_model_free(fused);

@@ -13,6 +13,7 @@ typedef struct library_tester {
     const tort_provider *provider;
     const cudasim_control *control;
     tort_counting_env *memory; /* host memory of sessions on the device */
+    const char *chain;         /* for library_faults.c */
     int passed, failed;
     int marked[2]; /* calls of what `counted` names up to the mark */
 } library_tester;
@@ -52,6 +53,9 @@ void library_check_run(library_tester *t, library_opened *o, bool reshaped, int6
                        const char *what);
 /* Since the mark. */
 void library_check_calls(library_tester *t, const char *function, int expected, const char *what);
+
+/* library_trials.c: tune=on. */
+void library_trials(library_tester *t);
 
 /* library_faults.c: every call that can fail does, once; every host allocation does, once. */
 void library_fail_every_call(library_tester *t, const tort_model *model, bool reshaped, int code);

@@ -68,6 +68,7 @@ static const situation situations[] = {
     {"libraries is not a switch", "cudasim:libraries=yes,cpu", NULL, NULL, 0},
     {"graph is not a switch", "cudasim:graph=yes,cpu", NULL, NULL, 0},
     {"overlap is not a switch", "cudasim:overlap=yes,cpu", NULL, NULL, 0},
+    {"tune is not a switch", "cudasim:tune=maybe,cpu", NULL, NULL, 0},
     {"unknown option", "cudasim:speed=fast,cpu", NULL, NULL, 0},
     {"no libraries", "cudasim,cpu", "no_libraries", NULL, 0},
     {"cuBLAS 12", "cudasim,cpu", "older_libraries", NULL, 0},

@@ -2,7 +2,7 @@
 # (the modes of tests/cudasim/tests.mk, and one that counts which lines run), and on a GPU by `kernels cuda`.
 
 CUDA_PROVIDER_TEST_OBJECTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/provider*.c) tests/cuda/simulator.c tests/decoder.c tests/onnx_bytes.c tests/counting_env.c tests/report_of.c)
-CUDA_LIBRARY_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/library_rows cuda/library_tester cuda/library_faults cuda/library_models cuda/simulator onnx_bytes counting_env report_of)
+CUDA_LIBRARY_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/library_rows cuda/library_tester cuda/library_faults cuda/library_trials cuda/library_models cuda/simulator onnx_bytes counting_env report_of saved_plan)
 CUDA_LAUNCH_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/launches cuda/network_calls cuda/decoding cuda/speaker cuda/kernel_case cuda/simulator onnx_bytes)
 CUDA_TRAFFIC_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/traffic cuda/kernel_case cuda/simulator onnx_bytes)
 CUDA_TEST_OBJECTS := $(filter-out $(CUDA_PROVIDER_TEST_OBJECTS) $(CUDA_LIBRARY_TEST_OBJECTS) $(OBJ)/tests/cuda/launches.o $(OBJ)/tests/cuda/traffic.o $(OBJ)/tests/cuda/network_calls.o $(OBJ)/tests/cuda/decoding.o $(OBJ)/tests/cuda/speaker.o $(OBJ)/tests/cuda/library_files.o \

@@ -37,3 +37,20 @@ Test(cuda_options, a_folder_has_a_limit) {
     cr_expect(parse(folder, false, &options, message, sizeof message));
     cr_expect_not(parse("relative/folder", false, &options, message, sizeof message));
 }
+
+Test(cuda_options, tune_is_a_switch) {
+    static const struct {
+        const char *value;
+        bool good, on;
+    } cases[] = {{NULL, true, false}, {"on", true, true}, {"off", true, false}, {"maybe", false, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const tort_provider_option list[] = {{"tune", cases[i].value}};
+        const tort_provider_config config = {
+            .provider = "cuda", .options = list, .option_count = cases[i].value ? 1 : 0};
+        cuda_options options;
+        char message[160] = "";
+        cr_expect_eq(tort_cuda_options_parse(&config, &options, message, sizeof message), cases[i].good);
+        cr_expect(!cases[i].good || options.tune == cases[i].on, "tune=%s", cases[i].value);
+        cr_expect(cases[i].good || !strcmp(message, "tune=maybe is neither on nor off"), "%s", message);
+    }
+}

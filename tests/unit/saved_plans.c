@@ -255,7 +255,7 @@ Test(saved_plans, a_plan_of_another_version_is_refused) {
     o.bytes.data[8]++;
     cr_expect_eq(tort_session_load_buffer(NULL, o.bytes.data, o.bytes.size, NULL, &session, &error),
                  TORT_E_UNSUPPORTED);
-    cr_expect(strstr(error.msg, "is of version 8, this tinyort has 7: make it again"), "%s", error.msg);
+    cr_expect(strstr(error.msg, "is of version 9, this tinyort has 8: make it again"), "%s", error.msg);
     saved_original_free(&o);
 }
 

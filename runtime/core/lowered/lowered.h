@@ -111,6 +111,16 @@ typedef struct tort_segment {
 
 typedef struct tort_kept_fit tort_kept_fit; /* plan/fit.c */
 
+enum { TORT_MAX_TRIED = 1024 }; /* of a session: each fit searches the list */
+
+/* What a kernel found the fastest by trying (tort_fit.choice), for all nodes alike. */
+typedef struct tort_tried {
+    struct tort_tried *next;
+    uint64_t key; /* hash of all that the choice depends on */
+    uint32_t choice;
+    const char *words; /* shown as the kernel */
+} tort_tried;
+
 /* The session's decisions about the node of the same index. A node that a fusion made takes the index of the last of
  * its nodes, the others become TORT_AT_FUSED and do nothing. The parts of a segment likewise, but plans still infer
  * their shapes. */
@@ -260,6 +270,7 @@ struct tort_session {
     atomic_bool lost;        /* a device failed for good; set and read by contexts on several threads */
     pthread_mutex_t fitting; /* serializes kernel->fit; taken before `lock` */
     uint64_t fits_made;      /* under `fitting` */
+    tort_tried *tried;       /* in the arena, or that of own_model; under `fitting` */
     pthread_mutex_t lock;    /* guards the lists of plans and outlines; held only for short list operations */
 };
 

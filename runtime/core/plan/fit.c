@@ -2,9 +2,11 @@
  * nothing: a kernel that cannot fit is an error, unless it names another that does its work.
  *
  * A unit keeps its latest fits, each with what it was made for, so that plans share them: a decoder whose text grows
- * has new shapes for every token, but most of its nodes do not. Read next: plans.c, which calls it. */
+ * has new shapes for every token, but most of its nodes do not. What a kernel found by trying is kept by the session,
+ * for all nodes alike, and by a saved plan. Read next: plans.c, which calls it. */
 #include <string.h>
 
+#include "runtime/core/base/hash.h"
 #include "runtime/core/lowered/lowered.h"
 #include "runtime/core/lowered/unit_view.h"
 #include "runtime/core/plan/planned.h"
@@ -127,6 +129,35 @@ static tort_kept_fit *keep(const tort_planned *planned, tort_unit *unit, const t
     return fit;
 }
 
+/* ---- what was found by trying ------------------------------------------------------------------------------------ */
+
+/* Hashes what write_key wrote, the kernel and the types: the same in every process, as saved plans have it. */
+static uint64_t hash_key(const tort_planned *planned, size_t bytes, const tort_node_view *node, const char *kernel) {
+    static const uint64_t fixed[2] = {0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu};
+    uint64_t hash = tort_hash(fixed, planned->fit_key, bytes) ^ tort_hash(fixed, kernel, strlen(kernel));
+    for (int32_t i = 0; i < node->input_count; i++) hash = tort_hash_word(fixed, hash ^ node->inputs[i].type);
+    return hash;
+}
+
+/* Lets the kernel make a fit with what it found before for such nodes, and keeps what it finds now. */
+static tort_status fit_by_choice(const tort_kernel *kernel, tort_session *session, uint64_t key, tort_fit *fit) {
+    tort_tried *tried = session->tried;
+    int32_t count = 0;
+    for (; tried && tried->key != key; tried = tried->next) count++;
+    fit->choice = tried ? tried->choice : count >= TORT_MAX_TRIED ? TORT_NEVER_TRIED : 0;
+    const tort_status status = kernel->fit(fit);
+    if (status) return status;
+    if (!tried && fit->choice && *fit->words) {
+        tried = tort_arena_alloc(&session->arena, sizeof *tried);
+        const char *words = tort_arena_text(&session->arena, fit->words, strlen(fit->words));
+        if (!tried || !words) return tort_out_of_memory(fit->error, 0);
+        *tried = (tort_tried){session->tried, key, fit->choice, words};
+        session->tried = tried;
+    }
+    if (tried && fit->choice == tried->choice) fit->label = tried->words;
+    return TORT_OK;
+}
+
 /* ---- the steps of a plan ----------------------------------------------------------------------------------------- */
 
 /* Has the kernel make a fit; *made stays NULL if it needs none. */
@@ -136,7 +167,8 @@ static tort_status make(const tort_planned *planned, const tort_step *step, tort
     const tort_link *link = &lowered->session->chain[step->provider];
     tort_unit *unit = &lowered->units[step->node];
     const int32_t before = tort_link_enter(link);
-    tort_status status = tort_link_noted(link, unit->kernel->fit(fit));
+    const uint64_t key = hash_key(planned, key_bytes, fit->node, unit->kernel->name);
+    tort_status status = tort_link_noted(link, fit_by_choice(unit->kernel, lowered->session, key, fit));
     if (!status && fit->fitted) *made = keep(planned, unit, fit, key_bytes);
     if (fit->fitted && !*made) unit->kernel->unfit(fit->device, fit->env, fit->fitted);
     if (!status && fit->fitted && !*made) status = tort_out_of_memory(fit->error, 0);

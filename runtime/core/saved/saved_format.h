@@ -7,7 +7,8 @@
  *   header   "tinyplan", u32 TORT_SAVED_VERSION, u32 0
  *   sections each at a multiple of 64, in this order:
  *     DATA   contents of constants that are still read, then packed weights, each at a multiple of 64
- *     MADE   the maker (version, checksums of the rows of operators and kernels), chain and machine, options
+ *     MADE   the maker (version, checksums of the rows of operators and kernels), chain and machine, options, choices
+ *            that kernels made by trying
  *     FACT   metadata of the model
  *     WGHT   the constants: type, dims, place in DATA; no contents if only packed weights were made of it
  *     GRPH   the lowered graphs: values, nodes with attributes, units with kernel, place, verdicts, packed bytes
@@ -33,7 +34,7 @@
 #include "runtime/include/tinyort_plan.h"
 
 #define TORT_SAVED_MAGIC "tinyplan"
-#define TORT_SAVED_VERSION 7u
+#define TORT_SAVED_VERSION 8u
 #define TORT_SAVED_NESTING 64 /* maximum depth of bodies */
 
 enum { TORT_SAVED_ALIGN = 64, TORT_SAVED_HEADER = 16, TORT_SAVED_ENTRY = 32, TORT_SAVED_TRAILER = 24 };
@@ -173,6 +174,7 @@ typedef struct tort_saved {
     tort_session_options options; /* for the session; strings point into the file's sections */
     tort_saved_link *links;
     int32_t link_count;
+    tort_tried *tried;
     tort_saved_graph *graphs;
     int32_t *same;  /* by weight of the model: the weight that has its contents, or itself */
     uint8_t *flags; /* by weight of the model: TORT_SAVED_ bits */

@@ -128,6 +128,7 @@ static tort_status apply_refusal(tort_session *session, int32_t g, tort_error *e
 /* Applies the decisions to the units of the lowered graphs. */
 static tort_status apply(tort_session *session, tort_error *error) {
     tort_status status = TORT_OK;
+    session->tried = session->saved->tried;
     for (int32_t g = 0; g < session->graph_count; g++) apply_units(session, g);
     for (int32_t g = 0; !status && g < session->graph_count; g++) status = apply_refusal(session, g, error);
     return status ? status : apply_constants(session, error);

@@ -196,6 +196,19 @@ static tort_status read_shapes(reader *r, tort_saved_in *in) {
     return in->bad ? tort_saved_damaged(r->error, "the record of the build that made it") : TORT_OK;
 }
 
+static tort_status read_tried(reader *r, tort_saved_in *in) {
+    tort_tried **end = &r->saved->tried;
+    int32_t count = 0;
+    for (uint32_t choice; (choice = tort_get_u32(in)) != 0; end = &(*end)->next) {
+        if (++count > TORT_MAX_TRIED) return tort_saved_damaged(r->error, "what its kernels found by trying");
+        *end = tort_arena_alloc(&r->model->arena, sizeof **end);
+        if (!*end) return tort_out_of_memory(r->error, sizeof **end);
+        **end = (tort_tried){.key = tort_get_u64(in), .choice = choice};
+        (*end)->words = tort_get_text(in);
+    }
+    return in->bad ? tort_saved_damaged(r->error, "what its kernels found by trying") : TORT_OK;
+}
+
 static tort_status read_made(reader *r) {
     tort_saved_in *in = &r->sections[TORT_SECTION_MADE];
     tort_session_options *options = &r->saved->options;
@@ -216,7 +229,8 @@ static tort_status read_made(reader *r) {
     options->providers = r->options->providers;
     tort_status status = read_links(r, in);
     if (!status) status = read_options(r, in);
-    return status ? status : read_shapes(r, in);
+    if (!status) status = read_shapes(r, in);
+    return status ? status : read_tried(r, in);
 }
 
 /* ---- FACT -------------------------------------------------------------------------------------------------------- */

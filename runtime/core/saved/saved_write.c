@@ -356,6 +356,15 @@ static void put_shapes(const saver *s, tort_saved_out *out) {
     }
 }
 
+static void put_tried(tort_saved_out *out, const tort_tried *tried) {
+    for (; tried; tried = tried->next) {
+        tort_put_u32(out, tried->choice);
+        tort_put_u64(out, tried->key);
+        tort_put_text(out, tried->words);
+    }
+    tort_put_u32(out, 0); /* no choice: the end */
+}
+
 static void fill_made(const saver *s, tort_saved_out *out) {
     const tort_session_options *options = &s->session->options;
     tort_put_text(out, tort_version());
@@ -367,6 +376,7 @@ static void fill_made(const saver *s, tort_saved_out *out) {
     tort_put_i32(out, options->binding_count);
     for (int32_t i = 0; i < options->binding_count; i++) tort_put_text(out, options->bindings[i]);
     put_shapes(s, out);
+    put_tried(out, s->session->tried);
 }
 
 static void fill_facts(const saver *s, tort_saved_out *out) {
