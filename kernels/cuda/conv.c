@@ -260,9 +260,9 @@ static tort_status run_depthwise(const tort_call *call) {
 #define NHWC_ROW(domain_, op_, row_, claim_, suffix, images, variant_)                                                 \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = row_, .claim = tort_cuda_conv_##claim_, .variant = variant_,             \
-        .pack.size = tort_cuda_conv_nhwc_pack_size, .prepare = CUDA_ONLY(tort_cuda_conv_nhwc_prepare##suffix),         \
-        .run = CUDA_ONLY(tort_cuda_conv_nhwc_run##suffix), .layout.id = GPU_NHWC, .layout.inputs = images,             \
-        .layout.outputs = 1, NHWC_MORE##suffix                                                                         \
+        .pack.size = tort_cuda_conv_nhwc_pack_size, .pack.ready = CUDA_ONLY(tort_cuda_conv_nhwc_ready##suffix),        \
+        .prepare = CUDA_ONLY(tort_cuda_conv_nhwc_prepare##suffix), .run = CUDA_ONLY(tort_cuda_conv_nhwc_run##suffix),  \
+        .layout.id = GPU_NHWC, .layout.inputs = images, .layout.outputs = 1, NHWC_MORE##suffix                         \
     }
 #define NHWC_MORE                                                                                                      \
     .layout.alone = tort_cuda_conv_nhwc_pays_alone, .size = tort_cuda_conv_nhwc_size,                                  \
@@ -271,9 +271,9 @@ static tort_status run_depthwise(const tort_call *call) {
 #define STEM(domain_, op_, images)                                                                                     \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_stem", .claim = tort_cuda_stem_claim, .size = tort_cuda_stem_size, \
-        .pack.size = tort_cuda_stem_pack_size, .prepare = CUDA_ONLY(tort_cuda_stem_prepare),                           \
-        .run = CUDA_ONLY(tort_cuda_stem_run), .layout.id = GPU_NHWC, .layout.inputs = images, .layout.outputs = 1,     \
-        .layout.follows = true                                                                                         \
+        .pack.size = tort_cuda_stem_pack_size, .pack.ready = CUDA_ONLY(tort_cuda_stem_ready),                          \
+        .prepare = CUDA_ONLY(tort_cuda_stem_prepare), .run = CUDA_ONLY(tort_cuda_stem_run), .layout.id = GPU_NHWC,     \
+        .layout.inputs = images, .layout.outputs = 1, .layout.follows = true                                           \
     }
 #define IMPLICIT_GEMM(domain_, op_)                                                                                    \
     {                                                                                                                  \

@@ -193,23 +193,27 @@ static tort_status pack(tort_prepare *p, bool rounds, int64_t matrices, int64_t 
     return status;
 }
 
+tort_status tort_cuda_conv_nhwc_ready(tort_prepare *p) {
+    const gpu_type type = cuda_prepared_type(p);
+    const cudaError_t code = gpu_load_matmul(type);
+    return tort_cuda_nhwc_loaded(p, code == cudaSuccess ? gpu_load_nhwc_conv(type) : code);
+}
+
 tort_status tort_cuda_conv_nhwc_prepare(tort_prepare *p) {
     const tort_conv_params *params = p->node->params;
-    const gpu_type type = cuda_prepared_type(p);
-    cudaError_t code = gpu_load_matmul(type);
-    if (code == cudaSuccess) code = gpu_load_nhwc_conv(type);
-    const tort_status status = tort_cuda_nhwc_loaded(p, code);
+    const bool rounds = cuda_prepared_type(p) == GPU_TF32;
     const int64_t channels = params->channels / params->group, positions = tort_sliding_positions(&params->window);
-    if (status) return status;
-    return p->node->kernel->variant == GPU_NHWC_PATCHES
-               ? pack(p, type == GPU_TF32, 1, 1, params->filters * channels * positions)
-               : pack(p, type == GPU_TF32, params->filters, channels, positions);
+    return p->node->kernel->variant == GPU_NHWC_PATCHES ? pack(p, rounds, 1, 1, params->filters * channels * positions)
+                                                        : pack(p, rounds, params->filters, channels, positions);
+}
+
+tort_status tort_cuda_conv_nhwc_ready_depthwise(tort_prepare *p) {
+    return tort_cuda_nhwc_loaded(p, gpu_load_nhwc_depthwise(cuda_prepared_type(p)));
 }
 
 tort_status tort_cuda_conv_nhwc_prepare_depthwise(tort_prepare *p) {
     const tort_conv_params *params = p->node->params;
-    const tort_status status = tort_cuda_nhwc_loaded(p, gpu_load_nhwc_depthwise(cuda_prepared_type(p)));
-    return status ? status : pack(p, false, 1, params->filters, tort_sliding_positions(&params->window));
+    return pack(p, false, 1, params->filters, tort_sliding_positions(&params->window));
 }
 
 /* ---- the table of offsets ---------------------------------------------------------------------------------------- */

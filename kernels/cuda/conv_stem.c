@@ -143,16 +143,19 @@ static void pack(const tort_conv_params *params, const gpu_stem *p, const uint16
                 to[place_of(p, filter, row * (size_t)p->width + shift + tap)] = *from++;
 }
 
+tort_status tort_cuda_stem_ready(tort_prepare *p) {
+    const gpu_stem stem = stem_of(p->node->params);
+    return tort_cuda_nhwc_loaded(p, gpu_load_stem(gpu_type_of(p->node->inputs[0].type), stem.stride_w));
+}
+
 tort_status tort_cuda_stem_prepare(tort_prepare *p) {
     const tort_conv_params *params = p->node->params;
     const gpu_stem stem = stem_of(params);
     const size_t bytes = packed_filters(&stem) * length_of(&stem) * sizeof(uint16_t);
-    tort_status status = tort_cuda_nhwc_loaded(p, gpu_load_stem(gpu_type_of(p->node->inputs[0].type), stem.stride_w));
-    uint16_t *packed = status ? NULL : tort_alloc_zero(p->env, bytes, 1);
-    if (status) return status;
+    uint16_t *packed = tort_alloc_zero(p->env, bytes, 1);
     if (!packed) return tort_out_of_memory(p->error, bytes);
     pack(params, &stem, p->node->inputs[1].data, packed);
-    status = cuda_copy(p->device, NULL, p->packed, packed, bytes, TORT_TO_DEVICE, p->error);
+    const tort_status status = cuda_copy(p->device, NULL, p->packed, packed, bytes, TORT_TO_DEVICE, p->error);
     tort_free(p->env, packed, bytes);
     return status;
 }

@@ -131,10 +131,13 @@ GPU_LAUNCHER gpu_load_nhwc_global_pool(gpu_type type);
 /* Returns the status of prepare for the result of a kernel's loader; also loads the conversions that surround the
  * kernel. */
 tort_status tort_cuda_nhwc_loaded(tort_prepare *p, cudaError_t code);
+tort_status tort_cuda_conv_nhwc_ready(tort_prepare *p);
+tort_status tort_cuda_conv_nhwc_ready_depthwise(tort_prepare *p);
 tort_status tort_cuda_conv_nhwc_prepare(tort_prepare *p);
 tort_status tort_cuda_conv_nhwc_prepare_depthwise(tort_prepare *p);
 tort_status tort_cuda_conv_nhwc_fit(tort_fit *fit);
 tort_status tort_cuda_conv_nhwc_run(const tort_call *call);
+tort_status tort_cuda_stem_ready(tort_prepare *p);
 tort_status tort_cuda_stem_prepare(tort_prepare *p);
 tort_status tort_cuda_stem_run(const tort_call *call);
 tort_status tort_cuda_conv_nhwc_run_depthwise(const tort_call *call);

@@ -10,6 +10,7 @@
 #include "runtime/include/op.h"
 
 struct tort_target;
+struct tort_prepare;
 typedef struct tort_verdict tort_verdict;
 
 /* ---- what is made once a session, and once for some shapes ------------------------------------------------------- */
@@ -25,6 +26,9 @@ typedef struct tort_pack {
     /* True if nodes with these params and the same packed inputs pack the same. NULL: they do if all their params and
      * all their constants are equal. Such nodes share one block. */
     bool (*alike)(const void *params, const void *others);
+    /* What run needs besides, and no file holds, such as kernels loaded by a device. Called once for each node before
+     * anything is packed, also where its packed weights come from a saved plan or are another node's. NULL: nothing. */
+    tort_status (*ready)(struct tort_prepare *prepare);
     uint32_t in_parts; /* bit i: prepare accepts constant input i without data, and reads it in parts */
     bool writes_all;   /* prepare writes every byte of packed: no need to zero it */
 } tort_pack;

@@ -477,6 +477,20 @@ def check(tinyort, path, chain, feeds):
     return "" if good else (done.stdout + done.stderr).strip()
 
 
+def check_saved(tinyort, path, chain, feeds):
+    """A plan that was saved for these sizes gives the bits of the model; what is wrong, or an empty text. Runs after check, which saved the inputs."""
+    folder, plan = path.parent, path.parent / "network.plan"
+    inputs = [word for name in feeds for word in ("--input", f"{name}={folder / name}.npy")]
+    shapes = [word for name, value in feeds.items() for word in ("--shape", f"{name}={'x'.join(map(str, value.shape))}")]
+    outputs = []
+    for command in (["plan", path, "--ep", chain, "-o", plan, *shapes], ["run", path, "--ep", chain, *inputs, *shapes], ["run", "--plan", plan, *inputs]):
+        done = subprocess.run([tinyort, *command, *["--save", folder] * (command[0] == "run")], capture_output=True, text=True)
+        if done.returncode:
+            return f"{' '.join(map(str, command[:2]))}: {done.stderr.strip()}"
+        outputs.append((folder / "output_0.npy").read_bytes() if command[0] == "run" else b"")
+    return "" if outputs[1] == outputs[2] else "the saved plan gives other bits"
+
+
 def conversions(tinyort, path, chain):
     """How many values the plan converts between layouts."""
     done = subprocess.run([tinyort, "plan", path, "--ep", chain, "--json"], capture_output=True, text=True, check=True)
@@ -535,6 +549,8 @@ def main():
             options = itertools.product(("", ":libraries=off"), ("", ":tf32=on") if dtype == np.float32 else ("",))
             for chain, feed in itertools.product([provider + a + b for a, b in options], feeds(dtype)):
                 problem = check(sys.argv[1], path, chain, feed)
+                if chain == provider:
+                    problem += check_saved(sys.argv[1], path, chain, feed)
                 # The last image alone becomes plain: nothing between convolutions with channels last is converted.
                 if make is detector and dtype == np.float16 and not old and conversions(sys.argv[1], path, chain) != 1:
                     problem += " values are converted between convolutions"

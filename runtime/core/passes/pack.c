@@ -152,14 +152,35 @@ static tort_status hold_inputs(packing *p, int32_t index, tort_info *inputs, boo
     return TORT_OK;
 }
 
+/* Calls ready or prepare of the unit's kernel. */
+static tort_status call(const tort_lowered *lowered, int32_t index, tort_status (*function)(tort_prepare *),
+                        tort_prepare *prepare) {
+    const tort_link *link = &lowered->session->chain[lowered->units[index].provider];
+    const int32_t before = tort_link_enter(link);
+    const tort_status status = tort_link_noted(link, function(prepare));
+    tort_link_leave(link, before);
+    if (status) tort_error_at_unit(prepare->error, lowered, index);
+    if (status && prepare->error) prepare->error->provider = link->provider->name;
+    return status;
+}
+
 static tort_status pack_kernel(packing *p, tort_unit_view *view, int32_t index, staging *stage, tort_error *error) {
     tort_lowered *lowered = p->lowered;
     tort_session *session = lowered->session;
     tort_unit *unit = &lowered->units[index];
     const struct tort_in_file in_file = {lowered, tort_unit_node(lowered, index)};
     const tort_link *link = &session->chain[unit->provider];
-    if (session->unpack && unit->packed_bytes) return session->unpack(session, lowered, index, error);
+    tort_prepare prepare = {.node = &view->node,
+                            .target = &link->target,
+                            .device = link->device,
+                            .env = &session->env,
+                            .in_file = &in_file,
+                            .watch = &session->watch,
+                            .error = error};
     tort_status status = TORT_OK;
+    if (unit->kernel->pack.ready) status = call(lowered, index, unit->kernel->pack.ready, &prepare);
+    if (status || unit->twin) return status;
+    if (session->unpack && unit->packed_bytes) return session->unpack(session, lowered, index, error);
     if (unit->packed_bytes && !unit->packed)
         status = tort_chain_alloc(session, &session->env, link->memory, unit->packed_bytes, "packed weights",
                                   &unit->packed, error);
@@ -167,27 +188,13 @@ static tort_status pack_kernel(packing *p, tort_unit_view *view, int32_t index, 
     /* Kernels leave gaps, which must not leak old memory into a saved plan. */
     if (unit->packed && !link->memory && !unit->kernel->pack.writes_all)
         tort_zero_bytes(&session->watch, unit->packed, unit->packed_bytes);
-    tort_prepare prepare = {.node = &view->node,
-                            .target = &link->target,
-                            .device = link->device,
-                            .env = &session->env,
-                            .packed = unit->packed,
-                            .in_file = &in_file,
-                            .watch = &session->watch,
-                            .error = error};
+    prepare.packed = unit->packed;
     status = hold_inputs(p, index, view->inputs, true, stage, error);
-    const int32_t before = tort_link_enter(link);
-    if (!status) status = tort_link_noted(link, unit->kernel->prepare(&prepare));
-    tort_link_leave(link, before);
+    if (!status) status = call(lowered, index, unit->kernel->prepare, &prepare);
     hold_inputs(p, index, view->inputs, false, stage, NULL);
     stage->used = 0;
-    if (status) {
-        tort_error_at_unit(error, lowered, index);
-        if (error) error->provider = link->provider->name;
-        return status;
-    }
-    unit->prepared = prepare.prepared;
-    return TORT_OK;
+    if (!status) unit->prepared = prepare.prepared;
+    return status;
 }
 
 static tort_status pack_unit(packing *p, tort_pass *pass, int32_t index, staging *stage, tort_error *error) {
@@ -284,7 +291,7 @@ static tort_status pack_all(packing *p, int32_t *side_by_side, tort_error *error
     if (status) return status;
     for (int32_t i = 0; !status && i < lowered->graph.node_count; i++) {
         const tort_unit *unit = &lowered->units[i];
-        if (unit->provider < 0 || !unit->kernel->prepare || unit->twin) continue;
+        if (unit->provider < 0 || !unit->kernel->prepare || (unit->twin && !unit->kernel->pack.ready)) continue;
         if (is_side_by_side(lowered, i))
             side_by_side[p->count++] = i;
         else

@@ -53,6 +53,16 @@ static tort_status emit(saver *s, const void *bytes, size_t size) {
                      (unsigned long long)(s->at - size));
 }
 
+/* Emits bytes of a device's memory. */
+static tort_status emit_from(saver *s, const tort_link *link, const void *bytes, size_t size) {
+    void *copy = tort_alloc(&s->env, size);
+    if (!copy) return tort_out_of_memory(s->error, size);
+    tort_status status = tort_link_copy(link, NULL, copy, bytes, size, TORT_TO_HOST, s->error);
+    if (!status) status = emit(s, copy, size);
+    tort_free(&s->env, copy, size);
+    return status;
+}
+
 static tort_status pad(saver *s) {
     static const uint8_t zeros[TORT_SAVED_ALIGN];
     return emit(s, zeros, (size_t)((TORT_SAVED_ALIGN - s->at % TORT_SAVED_ALIGN) % TORT_SAVED_ALIGN));
@@ -84,9 +94,17 @@ static tort_status write_section(saver *s, tort_section which, void (*fill)(cons
 
 /* ---- which constants --------------------------------------------------------------------------------------------- */
 
+/* The memory of a device that alone has a constant: folded contents are dropped once they are uploaded. 0: none. */
+static int32_t only_memory(const tort_session *session, const tort_constant *constant) {
+    int32_t m = session->memory_count - 1;
+    if (constant->weight >= 0 || constant->folded || constant->derive || !constant->device) return 0;
+    while (m > 0 && !constant->device[m]) m--;
+    return m;
+}
+
 /* True if the session has the contents, or can compute them. */
 static bool has_contents(const tort_session *session, const tort_constant *constant) {
-    if (constant->weight < 0) return constant->folded || constant->derive;
+    if (constant->weight < 0) return constant->folded || constant->derive || only_memory(session, constant);
     return session->model->weights[constant->weight].encoding != TORT_ENCODING_LEFT_OUT;
 }
 
@@ -242,15 +260,19 @@ static tort_status write_contents(saver *s, entry *e) {
     if (!(e->flags & TORT_SAVED_CONTENTS) || e->flags & TORT_SAVED_ALIAS) return TORT_OK;
     tort_tensor_count(&e->shape, &count);
     tort_tensor_bytes(&e->shape, &bytes);
+    const tort_constant *constant = e->constant >= 0 ? &session->constants[e->constant] : NULL;
+    const int32_t memory = constant ? only_memory(session, constant) : 0;
     tort_status status = pad(s);
-    if (!status)
-        status = e->constant >= 0 ? tort_constant_acquire(session, e->constant, &data, s->error)
-                                  : tort_weight_acquire(session->model, e->weight, &data, s->error);
-    if (status) return status;
     e->at = s->at;
+    e->length = bytes;
+    if (status || memory)
+        return status ? status : emit_from(s, session->memories[memory].owner, constant->device[memory], bytes);
+    status = constant ? tort_constant_acquire(session, e->constant, &data, s->error)
+                      : tort_weight_acquire(session->model, e->weight, &data, s->error);
+    if (status) return status;
     status = e->shape.type == TORT_STRING ? write_strings(s, data, count) : emit(s, data, bytes);
     e->length = s->at - e->at;
-    if (e->constant >= 0)
+    if (constant)
         tort_constant_release(session, e->constant);
     else
         tort_weight_release(session->model, e->weight);
@@ -266,7 +288,6 @@ static uint64_t packed_place(const saver *s, const tort_unit *unit) {
     return 0;
 }
 
-/* Packed weights in a device's memory are copied to the host first. */
 static tort_status write_packed(saver *s, const tort_unit *unit, uint64_t *at) {
     const tort_link *link = &s->session->chain[unit->provider];
     if (unit->twin) { /* units come in the order in which sharing looked at them: its own place is known */
@@ -275,13 +296,9 @@ static tort_status write_packed(saver *s, const tort_unit *unit, uint64_t *at) {
     }
     tort_status status = pad(s);
     *at = s->at;
-    if (status || !link->memory) return status ? status : emit(s, unit->packed, unit->packed_bytes);
-    void *copy = tort_alloc(&s->env, unit->packed_bytes);
-    if (!copy) return tort_out_of_memory(s->error, unit->packed_bytes);
-    status = tort_link_copy(link, NULL, copy, unit->packed, unit->packed_bytes, TORT_TO_HOST, s->error);
-    if (!status) status = emit(s, copy, unit->packed_bytes);
-    tort_free(&s->env, copy, unit->packed_bytes);
-    return status;
+    if (status) return status;
+    return link->memory ? emit_from(s, link, unit->packed, unit->packed_bytes)
+                        : emit(s, unit->packed, unit->packed_bytes);
 }
 
 /* Writes what the engine of a segment stores for it, if it does. */
