@@ -153,6 +153,33 @@ static __device__ __forceinline__ void mma_m16n8k8_tf32(float (&d)[4], const uin
 #endif
 }
 
+/* d = a * b + c of bytes with 32-bit sums, B signed, A signed or not; bytes lie as the pairs of 16 bits of m16n8k16 do:
+ * a[0] = A[g][4t .. 4t+3], a[1] = A[g+8][the same], a[2] and a[3] 16 columns on; b[0] = B[4t .. 4t+3][g]. */
+#ifdef TORT_SM80
+#define MMA_BYTES(name, type)                                                                                          \
+    static __device__ __forceinline__ void name(int32_t(&d)[4], const uint32_t(&a)[4], const uint32_t(&b)[2],          \
+                                                const int32_t(&c)[4]) {                                                \
+        asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." type ".s8.s32 "                                          \
+                     "{%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%10,%11,%12,%13};"                                          \
+                     : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])                                                  \
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(c[0]), "r"(c[1]),         \
+                       "r"(c[2]), "r"(c[3]));                                                                          \
+    }
+#else /* sm_75 has only m8n8k16: halves of the rows, then of k */
+#define MMA_BYTES(name, type)                                                                                          \
+    static __device__ __forceinline__ void name(int32_t(&d)[4], const uint32_t(&a)[4], const uint32_t(&b)[2],          \
+                                                const int32_t(&c)[4]) {                                                \
+        int32_t sum[4] = {c[0], c[1], c[2], c[3]};                                                                     \
+        for (int i = 0; i < 4; i++)                                                                                    \
+            asm volatile("mma.sync.aligned.m8n8k16.row.col.s32." type ".s8.s32 {%0,%1},{%2},{%3},{%0,%1};"             \
+                         : "+r"(sum[i % 2 * 2]), "+r"(sum[i % 2 * 2 + 1])                                              \
+                         : "r"(a[i]), "r"(b[i / 2]));                                                                  \
+        for (int i = 0; i < 4; i++) d[i] = sum[i];                                                                     \
+    }
+#endif
+MMA_BYTES(mma_m16n8k32_s8s8, "s8")
+MMA_BYTES(mma_m16n8k32_u8s8, "u8")
+
 /* ---- ldmatrix: 8x8 matrices of 16-bit elements from shared memory; lane i names row i % 8 of matrix i / 8, 16 bytes
  * aligned to 16. r[m] of lane l holds elements 2(l%4), 2(l%4)+1 of row l/4 of matrix m, or of its transpose. x2 reads
  * the addresses of lanes 0 to 15 only; the others' must be valid all the same. ---- */

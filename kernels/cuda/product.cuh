@@ -103,8 +103,8 @@ template <class T> struct product_output {
 static __device__ __forceinline__ unsigned tile_column(unsigned row, unsigned column) {
     return column ^ (row & 3) * 8;
 }
-template <class Tile, int COUNT, class Output>
-static __device__ __forceinline__ void store_tile(const float *tile, const block_place &place, const Output &y) {
+template <class Tile, int COUNT, class S, class Output>
+static __device__ __forceinline__ void store_tile(const S *tile, const block_place &place, const Output &y) {
     __syncthreads();
     for (unsigned i = threadIdx.x; i < Tile::M * Tile::N / COUNT; i += Tile::THREADS) {
         const unsigned row = i / (Tile::N / COUNT), column = i % (Tile::N / COUNT) * COUNT;
@@ -112,6 +112,20 @@ static __device__ __forceinline__ void store_tile(const float *tile, const block
             y.template store<COUNT>(place.first_row + row, place.first_column + column,
                                     tile + row * Tile::N + tile_column(row, column));
     }
+}
+/* The same for an output of bytes, which has much to do for each column: a thread's columns are the same in all rows.
+ */
+template <class Tile, int COUNT, class Output>
+static __device__ __forceinline__ void store_tile(const int32_t *tile, const block_place &place, const Output &y) {
+    enum { ACROSS = Tile::N / COUNT };
+    static_assert(Tile::THREADS % ACROSS == 0, "columns of a thread");
+    const unsigned column = threadIdx.x % ACROSS * COUNT;
+    __syncthreads();
+    if (place.first_column + column >= y.columns) return;
+    const auto columns = y.template at<COUNT>(place.first_column + column);
+    for (unsigned row = threadIdx.x / ACROSS; row < Tile::M; row += Tile::THREADS / ACROSS)
+        if (place.first_row + row < y.rows)
+            columns.store(place.first_row + row, tile + row * Tile::N + tile_column(row, column));
 }
 
 /* ---- the kernel of a tile ---- */
@@ -143,16 +157,16 @@ template <class Choose> static inline cudaError_t load_tiles(Choose choose) {
 
 /* Adds up `count` shares that are `apart` from each other, in their order. Four loads at a time are under way, as each
  * takes as long as some hundred additions. */
-static __device__ __forceinline__ void add_shares(float (&sum)[4], const pack<float, 4> *shares, int count, int apart) {
+template <class S>
+static __device__ __forceinline__ void add_shares(S (&sum)[4], const pack<S, 4> *shares, int count, int apart) {
     enum { AT_A_TIME = 4 };
 #pragma unroll
-    for (int j = 0; j < 4; j++) sum[j] = 0.0f;
+    for (int j = 0; j < 4; j++) sum[j] = 0;
 #pragma unroll 1
     for (int part = 0; part < count; part += AT_A_TIME, shares += AT_A_TIME * apart) {
-        pack<float, 4> share[AT_A_TIME];
+        pack<S, 4> share[AT_A_TIME];
 #pragma unroll
-        for (int k = 0; k < AT_A_TIME; k++)
-            share[k] = part + k < count ? shares[k * apart] : pack<float, 4>{{0.0f, 0.0f, 0.0f, 0.0f}};
+        for (int k = 0; k < AT_A_TIME; k++) share[k] = part + k < count ? shares[k * apart] : pack<S, 4>{{0, 0, 0, 0}};
 #pragma unroll
         for (int k = 0; k < AT_A_TIME; k++)
 #pragma unroll
@@ -161,12 +175,12 @@ static __device__ __forceinline__ void add_shares(float (&sum)[4], const pack<fl
 }
 
 /* Adds up the parts of this tile. False: the block is not the last to arrive; that one adds and stores. */
-template <int THREADS, int COUNT>
-static __device__ __forceinline__ bool join_parts(float (&sums)[COUNT][4], const gpu_parts &parts, int64_t tile) {
+template <int THREADS, int COUNT, class S>
+static __device__ __forceinline__ bool join_parts(S (&sums)[COUNT][4], const gpu_parts &parts, int64_t tile) {
     const int count = (int)gridDim.y;
     if (count == 1) return true;
-    pack<float, 4> *shares = (pack<float, 4> *)parts.sums + tile * count * COUNT * THREADS + threadIdx.x;
-    pack<float, 4> *own = shares + (int64_t)blockIdx.y * COUNT * THREADS;
+    pack<S, 4> *shares = (pack<S, 4> *)parts.sums + tile * count * COUNT * THREADS + threadIdx.x;
+    pack<S, 4> *own = shares + (int64_t)blockIdx.y * COUNT * THREADS;
 #pragma unroll
     for (int i = 0; i < COUNT; i++) own[i * THREADS] = {{sums[i][0], sums[i][1], sums[i][2], sums[i][3]}};
     if (!last_to_arrive(parts.arrivals + tile, (unsigned)count, dynamic_shared<unsigned>())) return false;

@@ -1,5 +1,6 @@
-/* product_mma.cuh - GEMM on tensor cores, of 16-bit elements or of floats rounded to TF32 (10 bits of mantissa), with
- * float accumulators. Algorithm and cost: product.cuh; ldmatrix and the fragments of mma: gpu.h.
+/* product_mma.cuh - GEMM on tensor cores: of 16-bit elements, or of floats rounded to TF32 (10 bits of mantissa), with
+ * float accumulators; of bytes with exact 32-bit integers, where B is signed and T is the type of A. Algorithm and
+ * cost: product.cuh; ldmatrix and the fragments of mma: gpu.h.
  *
  * Shared memory is divided into pieces of 16 bytes (8 elements, or 4 floats): the unit that cp.async copies and that
  * ldmatrix reads as a row of an 8x8 matrix of 16 bits, which also is an 8x4 matrix of floats as mma takes it. A stage
@@ -30,6 +31,11 @@ template <class T> struct piece_of {
 template <class T, class Tile> struct step_of {
     enum { SIZE = Tile::PIECES * piece_of<T>::SIZE };
 };
+
+/* Type of a sum. */
+template <class T> struct sum_of { typedef float type; };
+template <> struct sum_of<int8_t> { typedef int32_t type; };
+template <> struct sum_of<uint8_t> { typedef int32_t type; };
 
 /* M x N outputs, PIECES of k at a time. RESIDENT: blocks per multiprocessor. */
 template <int M_, int N_, int PIECES_, int STAGES_, int WARPS_M_, int WARPS_N_, int RESIDENT_> struct mma_tile {
@@ -190,7 +196,7 @@ template <class T, class Tile, int LINES> struct lines_anyhow {
         for (int i = (int)threadIdx.x; i < LINES * STEP; i += Tile::THREADS) {
             const int line = k_stride == 1 ? i / STEP : i % LINES, step = k_stride == 1 ? i % STEP : i / LINES;
             const bool inside = line < lines && k + step < to;
-            stage[place_along_k<T, Tile>(line, step / PIECE) + step % PIECE] =
+            stage[place_along_k<T, Tile>(line, step / piece_of<T>::SIZE) + step % piece_of<T>::SIZE] =
                 inside ? data[line * line_stride + (k + step) * k_stride] : (T)0.0f;
         }
         k += STEP;
@@ -209,6 +215,14 @@ static __device__ __forceinline__ void multiply(float (&sum)[4], const uint32_t 
 static __device__ __forceinline__ void multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
                                                 float) {
     mma_m16n8k8_tf32(sum, a, b, sum);
+}
+static __device__ __forceinline__ void multiply(int32_t (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                                                int8_t) {
+    mma_m16n8k32_s8s8(sum, a, b, sum);
+}
+static __device__ __forceinline__ void multiply(int32_t (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                                                uint8_t) {
+    mma_m16n8k32_u8s8(sum, a, b, sum);
 }
 
 /* Prepares loaded operands. Of floats mma drops the last 13 bits, which would make every product smaller; what is
@@ -275,8 +289,8 @@ struct fragment_reader<float, Tile, false, false, true, LINES, LINES_A_WARP> {
 };
 
 /* sums[row block * COLUMNS + column block]: blocks of 16x8. */
-template <class Tile, class A, class B, class T>
-static __device__ __forceinline__ void multiply_stage(float (&sums)[Tile::BLOCKS][4], const A &a, const B &b,
+template <class Tile, class A, class B, class T, class S>
+static __device__ __forceinline__ void multiply_stage(S (&sums)[Tile::BLOCKS][4], const A &a, const B &b,
                                                       const T *stage) {
     enum { ROWS = Tile::WARP_M / 16, COLUMNS = Tile::WARP_N / 8 };
 #pragma unroll
@@ -298,9 +312,9 @@ static __device__ __forceinline__ void multiply_stage(float (&sums)[Tile::BLOCKS
 
 /* Neighbouring columns among a lane's sums of a row, in BLOCKS blocks of 16x8 beside each other: pairs; or fours with
  * QUADS, where column c of block j of 4 is number 4 c + j of their 32. */
-template <bool QUADS, int BLOCKS> struct neighbours {
+template <bool QUADS, int BLOCKS, class S = float> struct neighbours {
     enum { SIZE = QUADS ? 4 : 2, COUNT = BLOCKS * 2 / SIZE, IN_PIECE = QUADS ? 4 : 8 };
-    typedef pack<float, SIZE> group;
+    typedef pack<S, SIZE> group;
 
     /* Piece of the output in which group i lies, and its offset there. */
     static __device__ __forceinline__ unsigned piece(unsigned i) {
@@ -313,7 +327,7 @@ template <bool QUADS, int BLOCKS> struct neighbours {
         return piece(i) * IN_PIECE + offset();
     }
     /* part: 0 for the rows 0 to 7 of the blocks, 1 for the others. */
-    static __device__ __forceinline__ group of(const float (*sums)[4], int part, int i) {
+    static __device__ __forceinline__ group of(const S (*sums)[4], int part, int i) {
         group found;
 #pragma unroll
         for (int j = 0; j < SIZE; j++)
@@ -323,11 +337,11 @@ template <bool QUADS, int BLOCKS> struct neighbours {
 };
 
 /* Writes a thread's sums to shared memory in the layout that store_tile reads. */
-template <class Tile, bool QUADS>
-static __device__ __forceinline__ void leave_sums(const float (&sums)[Tile::BLOCKS][4], float *tile, unsigned row,
+template <class Tile, bool QUADS, class S>
+static __device__ __forceinline__ void leave_sums(const S (&sums)[Tile::BLOCKS][4], S *tile, unsigned row,
                                                   unsigned column) {
     enum { ROWS = Tile::WARP_M / 16, COLUMNS = Tile::WARP_N / 8 };
-    typedef neighbours<QUADS, COLUMNS> near;
+    typedef neighbours<QUADS, COLUMNS, S> near;
     const unsigned lane_row = row + threadIdx.x % 32 / 4;
     __syncthreads();
 #pragma unroll
@@ -348,6 +362,7 @@ template <class Tile, class T, class A, class B, class Output>
 static __device__ __forceinline__ void product_mma(A a, B b, const Output &y, const block_place &place,
                                                    const gpu_parts &parts) {
     enum { STEP = step_of<T, Tile>::SIZE, STAGE = (Tile::M + Tile::N) * STEP };
+    typedef typename sum_of<T>::type S;
     T *const shared = dynamic_shared<T>(), *const end = shared + Tile::STAGES * STAGE;
     const unsigned warp = threadIdx.x / 32;
     const unsigned row = warp / Tile::WARPS_N * Tile::WARP_M, column = warp % Tile::WARPS_N * Tile::WARP_N;
@@ -356,7 +371,7 @@ static __device__ __forceinline__ void product_mma(A a, B b, const Output &y, co
     const reader_a read_a(row);
     const reader_b read_b(column);
     int steps = (int)((place.to - place.from + STEP - 1) / STEP);
-    float sums[Tile::BLOCKS][4] = {};
+    S sums[Tile::BLOCKS][4] = {};
 #pragma unroll
     for (int i = 0; i < Tile::STAGES - 1; i++) {
         T *const stage = shared + i * STAGE;
@@ -374,8 +389,8 @@ static __device__ __forceinline__ void product_mma(A a, B b, const Output &y, co
     }
     cp_async_wait<0>();
     if (!join_parts<Tile::THREADS>(sums, parts, place.tile)) return;
-    leave_sums<Tile, reader_b::QUADS>(sums, (float *)shared, row, column);
-    store_tile<Tile, piece_of<T>::SIZE>((const float *)shared, place, y);
+    leave_sums<Tile, reader_b::QUADS>(sums, (S *)shared, row, column);
+    store_tile<Tile, sizeof(T) == 4 ? 4 : PIECE>((const S *)shared, place, y);
 }
 
 #endif

@@ -37,7 +37,7 @@ static const tile_size sizes[GPU_TILE_COUNT] = {
 typedef struct board_row {
     int32_t capability, multiprocessors;
     int32_t shared_kib;            /* of which the system takes one a block */
-    int32_t macs_half, macs_float; /* multiplications with addition a clock; of TF32 half as many as of halves */
+    int32_t macs_half, macs_float; /* multiplications with addition a clock; half as many of TF32, twice of bytes */
 } board_row;
 
 /* Elements of k in a step, and their bytes. A part consists of whole steps, whichever the tile. */
@@ -45,7 +45,8 @@ typedef struct unit_row {
     int32_t step, bytes;
 } unit_row;
 
-static const unit_row units[GPU_UNIT_COUNT] = {[GPU_FMA] = {16, 4}, [GPU_MMA_HALF] = {64, 2}, [GPU_MMA_TF32] = {32, 4}};
+static const unit_row units[GPU_UNIT_COUNT] = {
+    [GPU_FMA] = {16, 4}, [GPU_MMA_HALF] = {64, 2}, [GPU_MMA_TF32] = {32, 4}, [GPU_MMA_BYTES] = {128, 1}};
 
 /* Shared memory and float rates: CUDA C++ Programming Guide, "Compute Capabilities" (SHARED_KIB in block.h has the
  * same). Rates of halves with float sums are what `mma.sync` reaches: by NVIDIA's data sheets and whitepapers 1024 on

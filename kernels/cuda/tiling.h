@@ -26,10 +26,11 @@ typedef enum gpu_tile {
 /* Products of so few rows have a kernel of their own; columns of one of its blocks, where B is stored transposed. */
 enum { GPU_FEW_ROWS = 8, GPU_FEW_COLUMNS_ALONG_K = 32 };
 
-/* Unit that multiplies: tensor cores take 16-bit elements, or floats that are rounded to 10 bits; FMA exact floats. */
-typedef enum gpu_unit { GPU_FMA, GPU_MMA_HALF, GPU_MMA_TF32, GPU_UNIT_COUNT } gpu_unit;
+/* Unit that multiplies: tensor cores take 16-bit elements, floats that are rounded to 10 bits, or bytes; FMA exact
+ * floats. */
+typedef enum gpu_unit { GPU_FMA, GPU_MMA_HALF, GPU_MMA_TF32, GPU_MMA_BYTES, GPU_UNIT_COUNT } gpu_unit;
 
-enum { GPU_MAX_STEP = 64 }; /* elements of k in a step, of any unit */
+enum { GPU_MAX_STEP = 128 }; /* elements of k in a step, of any unit */
 
 /* KiB of shared memory of a block with such a tile, on tensor cores and of exact floats; product_mma.cuh and
  * product_float.cuh are held to them. */

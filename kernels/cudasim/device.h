@@ -250,11 +250,13 @@ static inline unsigned kept(unsigned value) {
 namespace cudasim {
 struct MmaInput {
     uint32_t a[4], b[2];
-    float c[4];
+    float c[4]; /* bits of integers, where these are summed */
 };
 void mma_m16n8k16_half(Lane *const *lanes, unsigned mask);
 void mma_m16n8k16_bfloat16(Lane *const *lanes, unsigned mask);
 void mma_m16n8k8_tfloat32(Lane *const *lanes, unsigned mask);
+void mma_m16n8k32_signed(Lane *const *lanes, unsigned mask);
+void mma_m16n8k32_unsigned(Lane *const *lanes, unsigned mask);
 void load_matrix_x2(Lane *const *lanes, unsigned mask);
 void load_matrix_x4(Lane *const *lanes, unsigned mask);
 void load_matrix_x2_transposed(Lane *const *lanes, unsigned mask);
@@ -263,8 +265,9 @@ void copy_async(void *shared, const void *global, size_t size, size_t valid, Sit
 void copy_async_commit();
 void copy_async_wait(int groups_left);
 
-static inline void multiply_accumulate(Collective instruction, const char *name, float (&d)[4], const uint32_t (&a)[4],
-                                       const uint32_t (&b)[2], const float (&c)[4], Site site) {
+template <class S>
+static inline void multiply_accumulate(Collective instruction, const char *name, S (&d)[4], const uint32_t (&a)[4],
+                                       const uint32_t (&b)[2], const S (&c)[4], Site site) {
     MmaInput input;
     memcpy(input.a, a, sizeof a);
     memcpy(input.b, b, sizeof b);
@@ -284,6 +287,14 @@ static inline void mma_m16n8k16_bf16(float (&d)[4], const uint32_t (&a)[4], cons
 static inline void mma_m16n8k8_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], const float (&c)[4],
                                     CUDASIM_SITE) {
     cudasim::multiply_accumulate(cudasim::mma_m16n8k8_tfloat32, "mma.m16n8k8.tf32", d, a, b, c, site);
+}
+static inline void mma_m16n8k32_s8s8(int32_t (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                                     const int32_t (&c)[4], CUDASIM_SITE) {
+    cudasim::multiply_accumulate(cudasim::mma_m16n8k32_signed, "mma.m16n8k32.s8", d, a, b, c, site);
+}
+static inline void mma_m16n8k32_u8s8(int32_t (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                                     const int32_t (&c)[4], CUDASIM_SITE) {
+    cudasim::multiply_accumulate(cudasim::mma_m16n8k32_unsigned, "mma.m16n8k32.u8", d, a, b, c, site);
 }
 
 static inline void ldmatrix_x2(uint32_t (&r)[2], const void *row, CUDASIM_SITE) {

@@ -48,6 +48,28 @@ template <class T> void multiply_16_bit(Lane *const *lanes) {
     multiply(lanes, a, b, 16);
 }
 
+/* Each 32-bit register holds four neighbouring bytes: of a row of a, whose type is A, or of a column of b. */
+template <class A> void multiply_bytes(Lane *const *lanes) {
+    int a[16][32], b[32][8];
+    for (int lane = 0; lane < 32; lane++) {
+        MmaInput input;
+        memcpy(&input, lanes[lane]->input, sizeof input);
+        const int group = lane / 4, k = lane % 4 * 4;
+        for (int i = 0; i < 16; i++)
+            a[group + i / 4 % 2 * 8][k + i % 4 + i / 8 * 16] = (A)(uint8_t)(input.a[i / 4] >> i % 4 * 8);
+        for (int i = 0; i < 8; i++) b[k + i % 4 + i / 4 * 16][group] = (int8_t)(uint8_t)(input.b[i / 4] >> i % 4 * 8);
+    }
+    for (int lane = 0; lane < 32; lane++) {
+        MmaInput input;
+        uint32_t d[4]; /* sums wrap */
+        memcpy(&input, lanes[lane]->input, sizeof input);
+        memcpy(d, input.c, sizeof d);
+        for (int i = 0; i < 4; i++)
+            for (int k = 0; k < 32; k++) d[i] += (uint32_t)(a[lane / 4 + i / 2 * 8][k] * b[k][lane % 4 * 2 + i % 2]);
+        memcpy(lanes[lane]->output, d, sizeof d);
+    }
+}
+
 /* The tensor core reads only the upper 19 bits. */
 float tfloat32(uint32_t bits) {
     return float_of_bits(bits & 0xffffe000u);
@@ -120,6 +142,14 @@ void mma_m16n8k8_tfloat32(Lane *const *lanes, unsigned) {
         for (int i = 0; i < 2; i++) b[k + i * 4][group] = tfloat32(input.b[i]);
     }
     multiply(lanes, a, b, 8);
+}
+
+void mma_m16n8k32_signed(Lane *const *lanes, unsigned) {
+    multiply_bytes<int8_t>(lanes);
+}
+
+void mma_m16n8k32_unsigned(Lane *const *lanes, unsigned) {
+    multiply_bytes<uint8_t>(lanes);
 }
 
 void load_matrix_x2(Lane *const *lanes, unsigned) {

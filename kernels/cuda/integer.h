@@ -1,0 +1,46 @@
+/* integer.h - products of 8-bit tensors with exact 32-bit sums: what becomes of a sum, and how B is packed. Plain C;
+ * for integer_matmul.c, conv_bytes.c and their kernels.
+ *
+ * With zero points a and b, the sum of (A - a) (B - b) over k is
+ *
+ *     sum of A B  -  a * sum of B's column  -  b * sum of A's row  +  k a b
+ *
+ * so the tensor cores multiply bytes as they are. Columns are summed when B is packed; rows of A only where b is not
+ * known to be 0. A uint8 B is packed as int8, less 128, and so is its zero point. */
+#ifndef TORT_KERNELS_CUDA_INTEGER_H
+#define TORT_KERNELS_CUDA_INTEGER_H
+
+#include "kernels/cuda/claims.h"
+
+/* What the output is: the sums (modulo 2^32); floats, sums times scales; bytes, floats rounded to steps of the output's
+ * scale, as QLinearConv-10 and QLinearMatMul-10 say. */
+typedef enum gpu_sums_as { GPU_SUMS_INT32, GPU_SUMS_FLOAT, GPU_SUMS_HALF, GPU_SUMS_BYTES } gpu_sums_as;
+
+/* A number for all, or one for each row or column: number i * step; NULL: none. */
+typedef struct gpu_numbers {
+    const void *at;
+    int32_t step;
+} gpu_numbers;
+
+/* Scales are floats, or halves where the output is; zero points have the type of their tensor; the bias of columns is
+ * int32 where the output is bytes, else of the output's type. */
+typedef struct gpu_sums {
+    gpu_sums_as as;
+    bool a_signed, b_signed, y_signed;
+    gpu_numbers a_zero, a_scale, b_zero, b_scale, bias; /* of rows, rows, columns, columns, columns */
+    const void *y_scale, *y_zero;
+    const int32_t *row_sums; /* NULL: the zero points of B are 0 */
+    int64_t k;
+} gpu_sums;
+
+/* A packed B: its columns one after another, each a line of k bytes and zeros up to a multiple of 16, then the sum of
+ * each line as int32. */
+static inline int64_t gpu_byte_line(int64_t k) {
+    return (k + 15) / 16 * 16;
+}
+/* Bytes of a packed matrix, a multiple of 16. */
+static inline int64_t gpu_byte_matrix(int64_t n, int64_t k) {
+    return n * gpu_byte_line(k) + (n + 3) / 4 * 16;
+}
+
+#endif
