@@ -30,7 +30,8 @@ static int64_t pieces(int64_t length, int64_t piece) {
 }
 
 /* Elements of k that each unit takes in a step. */
-static const int64_t steps[GPU_UNIT_COUNT] = {[GPU_FMA] = 16, [GPU_MMA_HALF] = 64, [GPU_MMA_TF32] = 32};
+static const int64_t steps[GPU_UNIT_COUNT] = {
+    [GPU_FMA] = 16, [GPU_MMA_HALF] = 64, [GPU_MMA_TF32] = 32, [GPU_MMA_BYTES] = 128};
 
 static void check_parts(const product *p, gpu_unit unit, const gpu_tiling *t) {
     cr_assert_eq(t->tiles, pieces(p->m, t->rows) * pieces(p->n, t->columns));
