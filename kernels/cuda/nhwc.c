@@ -5,8 +5,14 @@
 #include "kernels/cuda/move.h"
 #include "ops/extent.h"
 
+static bool is_byte(tort_type type) {
+    return type == TORT_INT8 || type == TORT_UINT8;
+}
+
+/* Bytes come in eights too: MobileNets have 24 and 40 channels, and pieces of 8 bytes are one load as well. */
 static bool fits(const tort_info *info) {
-    return (info->type == TORT_FLOAT16 || info->type == TORT_BFLOAT16 || info->type == TORT_FLOAT) && info->rank >= 3 &&
+    const tort_type type = info->type;
+    return (type == TORT_FLOAT16 || type == TORT_BFLOAT16 || type == TORT_FLOAT || is_byte(type)) && info->rank >= 3 &&
            info->rank <= 2 + GPU_CONV_AXES && info->dims[1] > 0 && info->dims[1] % GPU_NHWC_PIECE == 0;
 }
 

@@ -1,5 +1,5 @@
-/* nhwc.h - the layout of images with channels last, and its convolutions and pools: of 16-bit elements, and of floats
- * whose products are rounded (tf32=on). Plain C.
+/* nhwc.h - the layout of images with channels last, and its convolutions and pools: of 16-bit elements, of floats
+ * whose products are rounded (tf32=on), and of bytes. Plain C.
  *
  * Tensors are stored as N, pixels, C instead of N, C, pixels: 8 channels of a pixel are then one load of 16 bytes (4
  * floats), and directly an operand of a tensor core. Only tensors whose number of channels is a multiple of 8 are

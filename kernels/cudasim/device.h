@@ -420,6 +420,9 @@ static inline float __frcp_rn(float x) {
 static inline float __fadd_rn(float a, float b) {
     return a + b;
 }
+static inline float __fsub_rn(float a, float b) {
+    return a - b;
+}
 static inline float __fmul_rn(float a, float b) {
     return a * b;
 }

@@ -12,7 +12,7 @@
 
 enum { MAX_ELEMENTS = 30000 };
 
-static const char TYPE_LETTERS[] = "TRN";
+static const char TYPE_LETTERS[] = "TRNB";
 
 /* ---- random numbers: xorshift, so that a seed gives the same cases everywhere ---- */
 
@@ -109,7 +109,12 @@ const tort_type *kernel_case_types(const char *line, int *count) {
     static const tort_type floats[] = {TORT_FLOAT, TORT_FLOAT16};
     static const tort_type numbers[] = {TORT_BFLOAT16, TORT_DOUBLE, TORT_INT8,   TORT_INT16,  TORT_INT32,
                                         TORT_INT64,    TORT_UINT8,  TORT_UINT16, TORT_UINT32, TORT_UINT64};
+    static const tort_type bytes[] = {TORT_INT8, TORT_UINT8};
     const char *inputs = field(line, 2);
+    if (strstr(inputs, "B[")) {
+        *count = 2;
+        return bytes;
+    }
     const bool all = strstr(inputs, "N[") != NULL, reals = strstr(inputs, "R[") != NULL;
     *count = all ? (int)(sizeof numbers / sizeof *numbers) : reals || kernel_case_has_type_letter(line) ? 2 : 1;
     return all || reals ? numbers : floats;
@@ -140,6 +145,14 @@ static void fill(tort_tensor *tensor, int64_t count, double low, double high, ui
     }
 }
 
+/* "0..9", behind its first number: those from it on. */
+static bool fill_counting(tort_tensor *tensor, int64_t count, int64_t first, const char **at) {
+    const int64_t span = strtoll(*at + strspn(*at, "."), (char **)at, 10) - first + 1;
+    for (int64_t i = 0; i < count; i++)
+        tort_store_integers(tensor->type, tensor->data, i, 1, &(int64_t){first + i % span});
+    return true;
+}
+
 static bool fill_literally(const kernel_case *c, tort_tensor *tensor, int64_t count, const char **at) {
     const char *first = *at, *end = NULL; /* end: of a list that is repeated */
     for (int64_t i = 0; i < count; i++) {
@@ -148,6 +161,7 @@ static bool fill_literally(const kernel_case *c, tort_tensor *tensor, int64_t co
             tort_store_doubles(tensor->type, tensor->data, i, 1, &value);
         } else {
             int64_t value = evaluate(c->extents, at);
+            if (**at == '.') return fill_counting(tensor, count, value, at);
             tort_store_integers(tensor->type, tensor->data, i, 1, &value);
         }
         if (**at == ':') {

@@ -3,10 +3,11 @@
  * A line is "NAME OPSET; attribute=value ...; input input ...; outputs" (the last field may be left out: 1), behind a
  * "!" where the run must be refused, for its values, by the plain loop and the device alike. OPSET is the version of
  * the operator's domain, ONNX's or that of fused operators. input      "-" (absent), or TYPE[dims], then at most one of
- *                "=1,-2,a"    a constant with these values, such as axes; "=1,-2:" repeats them
+ *                "=1,-2,a"    a constant with these values, such as axes; "=1,-2:" repeats them,
+ *                "=0..9" counts
  *                "~low,high"  random values in this range; else floats in [-3, 3], integers in [-9, 9]
  *   TYPE       f32 f16 bf16 f64 i4 i8 i16 i32 i64 u4 u8 u16 u32 u64 bool, or a letter, once with each of its types:
- *              T  f32 f16      R  bf16 f64      N  bf16 f64 and all integers
+ *              T  f32 f16      R  bf16 f64      N  bf16 f64 and all integers      B  i8 u8
  *   dims       sums of products of numbers and letters, "3*c", "h+2", "h-1". A small letter is a random extent up to
  *              50, a capital one up to 1500; in further trials each letter in turn is 0
  *   {a}        in an attribute: the extent of that letter */
