@@ -25,6 +25,7 @@ def run_tests(folder, tinyort):
         [folder / "provider", HERE / "probing.expected"],
         [folder / "library_rows"],
         [sys.executable, "-W", "ignore", HERE / "claims.py", tinyort],
+        [sys.executable, "-W", "ignore", HERE / "quantize.py", tinyort],
         [sys.executable, HERE / "networks.py", tinyort],
     )
     counted = folder / "coverage"

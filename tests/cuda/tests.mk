@@ -21,7 +21,7 @@ $(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider $(CUDA_TESTS)/library_rows $(CUDA_T
 	$(Q)$(LINK) -o $@ $^ $(LIBRARY_LIBS) -ldl
 
 ifneq ($(CUDASIM_CXX),)
-TESTS += test-cuda-kernels test-cuda-races test-cuda-provider test-cuda-library-files test-cuda-library-rows test-cuda-launches test-cuda-claims test-cuda-networks check-traffic
+TESTS += test-cuda-kernels test-cuda-races test-cuda-provider test-cuda-library-files test-cuda-library-rows test-cuda-launches test-cuda-claims test-cuda-quantize test-cuda-networks check-traffic
 THOROUGH_TESTS += test-cuda-planted test-cuda-kernels-gcc test-cuda-races-all test-cuda-bounds test-cuda-coverage
 # --once: one order of threads and blocks; --brief: fewer shapes too.
 KERNEL_CASES ?=
@@ -125,6 +125,11 @@ check-traffic: $(CUDA_TESTS)/check_traffic $(CUDA_TESTS)/race/libtinyort-cudasim
 ## Hold what the CUDA provider refuses, and its words, against tests/cuda/claims.expected.
 test-cuda-claims: $(TINYORT) $(CUDASIM_LIBRARY)
 	@$(VENV)/bin/python -W ignore tests/cuda/claims.py $(TINYORT)
+
+.PHONY: test-cuda-quantize
+## Hold QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear on the simulated device against numpy, bit for bit.
+test-cuda-quantize: $(TINYORT) $(CUDASIM_LIBRARY)
+	@$(VENV)/bin/python -W ignore tests/cuda/quantize.py $(TINYORT)
 
 .PHONY: test-cuda-networks
 ## ResNet-50, MobileNetV2, ViT, Swin and BERT (full depth, small widths) on the simulated device alone, against cpu.

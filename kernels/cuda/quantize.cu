@@ -1,0 +1,206 @@
+/* quantize.cu - floats to integers of 8 bits and back, with the bits of ops/quantize.c, and the scale of a tensor's
+ * range. All are bound by memory: elements go by in packs, which have one scale or, where the axis moves on within
+ * them, one for each element. Read first: quantize.c. */
+#include "kernels/cuda/gpu.h"
+
+#include "kernels/cuda/block.h"
+#include "kernels/cuda/element.h"
+#include "kernels/cuda/pack.h"
+#include "kernels/cuda/quantize.h"
+
+#define RANGE_EACH 16 /* elements of a thread that finds a range, at least */
+
+/* ---- scales ---- */
+
+/* Scale and zero point of an element. R: floats; B: integers. */
+template <class R, class B> struct linear {
+    float scale;
+    int zero;
+
+    __device__ __forceinline__ linear(const gpu_linear &p, size_t index)
+        : scale((float)((const R *)p.scale)[index]), zero(p.zero ? (int)((const B *)p.zero)[index] : 0) {}
+};
+
+/* Calls use(k, part, scale) for the elements i, i + 1 ... of a pack: for all at once if they have one scale, part being
+ * the whole pack's size, otherwise for each. */
+template <class R, class B, int size, class Use>
+static __device__ __forceinline__ void each_scale(const gpu_linear &p, size_t i, const Use &use) {
+    uint64_t within = i, index = divide(&within, p.inner, p.count);
+    divide(&index, p.length, p.count);
+    if constexpr (size > 1)
+        if (within + size > p.inner.value) {
+#pragma unroll
+            for (int k = 0; k < size; k++) {
+                use(k, known<1>(), linear<R, B>(p, index));
+                if (++within < p.inner.value) continue;
+                within = 0;
+                index = index + 1 < p.length.value ? index + 1 : 0;
+            }
+            return;
+        }
+    use(0, known<size>(), linear<R, B>(p, index));
+}
+
+/* ---- quantizing ---- */
+
+/* Adding 1.5 * 2^23 rounds a small float to an integer, to even, which is then the low bits of the sum. Maximum and
+ * minimum make NaN the least integer. rounds: quotients have the precision of X. */
+template <int part, class X, class Y>
+static __device__ __forceinline__ void quantize_all(known<part>, const X *x, const linear<X, Y> &l, bool rounds, Y *y) {
+    const float least = (Y)-1 < (Y)0 ? -128.0f : 0.0f, low = least - (float)l.zero, high = low + 255.0f;
+    float quotients[part];
+#pragma unroll
+    for (int k = 0; k < part; k++) quotients[k] = __fdiv_rn((float)x[k], l.scale);
+    if (sizeof(X) < sizeof(float) && rounds) {
+#pragma unroll
+        for (int k = 0; k < part; k++) quotients[k] = (float)(X)quotients[k];
+    }
+#pragma unroll
+    for (int k = 0; k < part; k++) {
+        const float clamped = fminf(fmaxf(quotients[k], low), high);
+        y[k] = (Y)(__float_as_uint(clamped + 0x1.8p23f) + (unsigned)l.zero);
+    }
+}
+
+template <int size, class X, class Y>
+static __device__ __forceinline__ void quantize_range(const gpu_linear &p, size_t first, size_t end) {
+    for (size_t i = first + grid_first() * size; i < end; i += grid_stride() * size) {
+        const pack<X, size> value = load_pack<size>((const X *)p.x + i);
+        pack<Y, size> result;
+        each_scale<X, Y, size>(p, i, [&](int k, auto part, const linear<X, Y> &l) {
+            quantize_all(part, value.at + k, l, p.rounds, result.at + k);
+        });
+        store_pack((Y *)p.y + i, result);
+    }
+}
+
+template <class X, class Y> static __global__ void quantize(const gpu_linear p, size_t packed) {
+    quantize_range<pack_size<X, Y>::VALUE, X, Y>(p, 0, packed);
+    quantize_range<1, X, Y>(p, packed, p.count);
+}
+
+/* ---- dequantizing ---- */
+
+template <int size, class X, class Y>
+static __device__ __forceinline__ void dequantize_range(const gpu_linear &p, size_t first, size_t end) {
+    for (size_t i = first + grid_first() * size; i < end; i += grid_stride() * size) {
+        const pack<X, size> value = load_pack<size>((const X *)p.x + i);
+        pack<Y, size> result;
+        each_scale<Y, X, size>(p, i, [&](int k, auto part, const linear<Y, X> &l) {
+#pragma unroll
+            for (int j = k; j < k + (int)part; j++) result.at[j] = (Y)((float)((int)value.at[j] - l.zero) * l.scale);
+        });
+        store_pack((Y *)p.y + i, result);
+    }
+}
+
+template <class X, class Y> static __global__ void dequantize(const gpu_linear p, size_t packed) {
+    dequantize_range<pack_size<X, Y>::VALUE, X, Y>(p, 0, packed);
+    dequantize_range<1, X, Y>(p, packed, p.count);
+}
+
+/* ---- the range of a tensor ---- */
+
+struct extremes {
+    float low, high;
+
+    __device__ __forceinline__ void take(float least, float largest) { /* both ignore NaN */
+        low = fminf(low, least);
+        high = fmaxf(high, largest);
+    }
+    __device__ __forceinline__ void join(float *shared) {
+        low = -block_join<join_max>(-low, shared);
+        high = block_join<join_max>(high, shared);
+    }
+};
+
+template <int size, class T>
+static __device__ __forceinline__ void take_range(const T *x, size_t first, size_t end, extremes *found) {
+#pragma unroll 4 /* loads in flight */
+    for (size_t i = first + grid_first() * size; i < end; i += grid_stride() * size) {
+        const pack<T, size> value = load_pack<size>(x + i);
+#pragma unroll
+        for (int k = 0; k < size; k++) found->take((float)value.at[k], (float)value.at[k]);
+    }
+}
+
+template <class T>
+static __global__ void byte_scale(const T *x, size_t packed, size_t count, gpu_byte_scale *scratch, uint32_t *arrivals,
+                                  float *y_scale, uint8_t *y_zero) {
+    __shared__ float shared[BLOCK_MAX_WARPS];
+    __shared__ unsigned is_last;
+    extremes found = {0.0f, 0.0f};
+    take_range<pack_size<T>::VALUE>(x, 0, packed, &found);
+    take_range<1>(x, packed, count, &found);
+    found.join(shared);
+    if (threadIdx.x == 0) {
+        scratch->parts[blockIdx.x][0] = found.low;
+        scratch->parts[blockIdx.x][1] = found.high;
+    }
+    if (!last_to_arrive(arrivals, gridDim.x, &is_last)) return;
+    for (unsigned b = threadIdx.x; b < gridDim.x; b += blockDim.x)
+        found.take(scratch->parts[b][0], scratch->parts[b][1]);
+    found.join(shared);
+    if (threadIdx.x) return;
+    const float scale = found.high > found.low ? __fdiv_rn(found.high - found.low, 255.0f) : 1.0f;
+    const float zero = scale > 0.0f ? rintf(__fdiv_rn(-found.low, scale)) : 0.0f;
+    *y_scale = scale;
+    *y_zero = (uint8_t)(zero > 0.0f ? fminf(zero, 255.0f) : 0.0f); /* NaN, of infinities: 0 */
+    scratch->divisor = scale > 0.0f ? scale : 1.0f;
+}
+
+/* ---- launchers ---- */
+
+/* Calls use(T(), B()) for the types of floats and of integers. */
+template <class Use> static cudaError_t for_types(gpu_type type, bool is_signed, Use use) {
+    return for_image(type, [=](auto zero) { return is_signed ? use(zero, int8_t()) : use(zero, uint8_t()); });
+}
+
+cudaError_t gpu_run_quantize(gpu_stream stream, gpu_type x, bool is_signed, const gpu_linear *p) {
+    if (!p->count) return cudaSuccess;
+    return for_types(x, is_signed, [=](auto real, auto integer) {
+        typedef decltype(real) X;
+        typedef decltype(integer) Y;
+        constexpr int size = pack_size<X, Y>::VALUE;
+        const size_t packed = packed_count<size>(p->count, (const X *)p->x, (Y *)p->y);
+        return launch(quantize<X, Y>, pack_blocks<size>(p->count, packed), GRID_THREADS, 0, stream, *p, packed);
+    });
+}
+
+cudaError_t gpu_load_quantize(gpu_type x, bool is_signed) {
+    return for_types(x, is_signed,
+                     [](auto real, auto integer) { return load_kernel(quantize<decltype(real), decltype(integer)>); });
+}
+
+cudaError_t gpu_run_dequantize(gpu_stream stream, bool is_signed, gpu_type y, const gpu_linear *p) {
+    if (!p->count) return cudaSuccess;
+    return for_types(y, is_signed, [=](auto real, auto integer) {
+        typedef decltype(integer) X;
+        typedef decltype(real) Y;
+        constexpr int size = pack_size<X, Y>::VALUE;
+        const size_t packed = packed_count<size>(p->count, (const X *)p->x, (Y *)p->y);
+        return launch(dequantize<X, Y>, pack_blocks<size>(p->count, packed), GRID_THREADS, 0, stream, *p, packed);
+    });
+}
+
+cudaError_t gpu_load_dequantize(bool is_signed, gpu_type y) {
+    return for_types(y, is_signed, [](auto real, auto integer) {
+        return load_kernel(dequantize<decltype(integer), decltype(real)>);
+    });
+}
+
+cudaError_t gpu_run_byte_scale(gpu_stream stream, gpu_type type, const void *x, size_t count, gpu_byte_scale *scratch,
+                               uint32_t *arrivals, float *scale, uint8_t *zero) {
+    const unsigned parts = GPU_BYTE_SCALE_PARTS, wanted = grid_blocks(count / RANGE_EACH);
+    const unsigned blocks = wanted < 1 ? 1 : wanted < parts ? wanted : parts;
+    return for_image(type, [=](auto real) {
+        typedef decltype(real) T;
+        const size_t packed = packed_count<pack_size<T>::VALUE>(count, (const T *)x, (const T *)x);
+        return launch(byte_scale<T>, blocks, GRID_THREADS, 0, stream, (const T *)x, packed, count, scratch, arrivals,
+                      scale, zero);
+    });
+}
+
+cudaError_t gpu_load_byte_scale(gpu_type type) {
+    return for_image(type, [](auto real) { return load_kernel(byte_scale<decltype(real)>); });
+}

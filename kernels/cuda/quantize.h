@@ -1,0 +1,44 @@
+/* quantize.h - interface between quantize.c and quantize.cu: integers in the place of floats, by scale and zero point.
+ * Plain C. */
+#ifndef TORT_KERNELS_CUDA_QUANTIZE_H
+#define TORT_KERNELS_CUDA_QUANTIZE_H
+
+#include "kernels/cuda/claims.h"
+#include "kernels/cuda/divisor.h"
+
+/* x and y are [outer, length, inner]; each index of `length` has a scale and a zero point. One scale for all: length is
+ * 1 and inner the count. */
+typedef struct gpu_linear {
+    size_t count;
+    gpu_divisor inner, length; /* of numbers up to count */
+    bool rounds;               /* quotients have the precision of x; else that of float */
+    const void *scale, *zero;  /* of the types of the floats and of the integers; zero may be NULL: 0 */
+    const void *x;
+    void *y;
+} gpu_linear;
+
+/* y[i] = saturated(x[i] / scale + zero): the quotient is rounded to even; NaN becomes the least integer. x: float, half
+ * or bfloat16; y: int8 or uint8. */
+GPU_LAUNCHER gpu_run_quantize(gpu_stream stream, gpu_type x, bool is_signed, const gpu_linear *p);
+GPU_LAUNCHER gpu_load_quantize(gpu_type x, bool is_signed);
+/* y[i] = (x[i] - zero) * scale, of the same types. */
+GPU_LAUNCHER gpu_run_dequantize(gpu_stream stream, bool is_signed, gpu_type y, const gpu_linear *p);
+GPU_LAUNCHER gpu_load_dequantize(bool is_signed, gpu_type y);
+
+enum { GPU_BYTE_SCALE_PARTS = 1024 };
+
+/* Device memory for finding a range. */
+typedef struct gpu_byte_scale {
+    float parts[GPU_BYTE_SCALE_PARTS][2]; /* least and largest element, and 0, that each block has seen */
+    float scale, divisor;
+    uint8_t zero;
+} gpu_byte_scale;
+
+/* Writes the scale and zero point, both on the device, with which uint8 covers x and 0, NaN left out, as
+ * DynamicQuantizeLinear; and to scratch->divisor what to divide by: the scale, or 1 if it is 0. arrivals: a zero, left
+ * zero. x: float, half or bfloat16. */
+GPU_LAUNCHER gpu_run_byte_scale(gpu_stream stream, gpu_type type, const void *x, size_t count, gpu_byte_scale *scratch,
+                                uint32_t *arrivals, float *scale, uint8_t *zero);
+GPU_LAUNCHER gpu_load_byte_scale(gpu_type type);
+
+#endif
