@@ -78,7 +78,7 @@ bool tort_cuda_conv_nhwc_pays_alone(const tort_node_view *node) {
 
 /* ---- as a product ------------------------------------------------------------------------------------------------ */
 
-static gpu_nhwc_conv images_of(const tort_conv_params *params) {
+gpu_nhwc_conv tort_cuda_nhwc_images_of(const tort_conv_params *params) {
     const tort_sliding *window = &params->window;
     gpu_nhwc_conv p = {.group = params->group,
                        .channels = params->channels / params->group,
@@ -109,7 +109,7 @@ static gpu_nhwc_conv images_of(const tort_conv_params *params) {
 
 /* Product of a row: of images with channels last, or of patches of planes. */
 static gpu_nhwc_conv product_of(const tort_kernel *row, const tort_conv_params *params) {
-    gpu_nhwc_conv p = images_of(params);
+    gpu_nhwc_conv p = tort_cuda_nhwc_images_of(params);
     if (row->variant != GPU_NHWC_PATCHES) return p;
     p.in_pixels *= p.channels;
     p.channels = 1;
@@ -307,7 +307,7 @@ tort_status tort_cuda_conv_nhwc_run(const tort_call *call) {
 }
 
 tort_status tort_cuda_conv_nhwc_run_depthwise(const tort_call *call) {
-    const gpu_nhwc_conv p = images_of(call->params);
+    const gpu_nhwc_conv p = tort_cuda_nhwc_images_of(call->params);
     const gpu_conv_operands o = operands_of(call);
     return cuda_launched(call, gpu_run_nhwc_depthwise(cuda_stream_of(call), cuda_product_type(call), &p, &o));
 }

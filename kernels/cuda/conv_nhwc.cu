@@ -2,7 +2,7 @@
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/grid.h"
-#include "kernels/cuda/nhwc.h"
+#include "kernels/cuda/nhwc_window.cuh"
 #include "kernels/cuda/product_mma.cuh"
 
 /* ---- source: windows of pixels, in pieces of 16 bytes of channels. A thread copies one piece of each of PASSES
@@ -19,33 +19,14 @@ template <class T, class Tile, int LINES> struct pixel_windows {
     __device__ __forceinline__ pixel_windows(const gpu_nhwc_conv &p, const T *x, int64_t first_row, int64_t from) {
         const unsigned line = threadIdx.x / Tile::PIECES, piece = threadIdx.x % Tile::PIECES;
 #pragma unroll
-        for (int i = 0; i < PASSES; i++) begin(p, x, min(first_row + line + i * LINES_A_PASS, p.rows - 1), i);
+        for (int i = 0; i < PASSES; i++) {
+            int64_t at;
+            seen[i] = kept(window_of(p, min(first_row + line + i * LINES_A_PASS, p.rows - 1), &at));
+            first[i] = x + at;
+        }
         next = &p.offsets[from / piece_of<T>::SIZE + piece].elements;
         place = kept(place_along_k<T, Tile>(line, piece));
         offset = load_pack<2>(next);
-    }
-    __device__ __forceinline__ void begin(const gpu_nhwc_conv &p, const T *x, int64_t row, int pass) {
-        const unsigned image = (unsigned)row / (unsigned)p.pixels;
-        unsigned rest = (unsigned)row - image * (unsigned)p.pixels;
-        int at[GPU_CONV_AXES];
-        int64_t pixel = 0, plane = 1;
-#pragma unroll
-        for (int i = GPU_CONV_AXES - 1; i >= 0; i--) {
-            at[i] = (int)(rest % (unsigned)p.out[i]) * p.stride[i] - p.pad[i];
-            rest /= (unsigned)p.out[i];
-            pixel += at[i] * plane;
-            plane *= p.in[i];
-        }
-        first[pass] = x + ((int64_t)image * p.in_pixels + pixel) * p.channels * p.group;
-        unsigned position = 0, all = 0;
-        for (int d = 0; d < p.kernel[0]; d++)
-            for (int h = 0; h < p.kernel[1]; h++)
-                for (int w = 0; w < p.kernel[2]; w++, position++)
-                    all |= (unsigned)((unsigned)(at[0] + d * p.dilation[0]) < (unsigned)p.in[0] &&
-                                      (unsigned)(at[1] + h * p.dilation[1]) < (unsigned)p.in[1] &&
-                                      (unsigned)(at[2] + w * p.dilation[2]) < (unsigned)p.in[2])
-                           << position;
-        seen[pass] = kept(all);
     }
     __device__ __forceinline__ void copy(T *stage) {
 #pragma unroll

@@ -254,6 +254,13 @@ static __device__ __forceinline__ void cp_async4_zero_fill(void *shared, const v
     *(int *)shared = valid ? *(const int *)global : 0;
 #endif
 }
+static __device__ __forceinline__ void cp_async8(void *shared, const void *global) {
+#ifdef TORT_SM80
+    asm volatile("cp.async.ca.shared.global [%0],[%1],8;" ::"r"(shared_address(shared)), "l"(global) : "memory");
+#else
+    *(int2 *)shared = *(const int2 *)global;
+#endif
+}
 static __device__ __forceinline__ void cp_async4(void *shared, const void *global) {
     cp_async4_zero_fill(shared, global, true);
 }

@@ -29,7 +29,7 @@ static __device__ __forceinline__ byte_matrices<T> matrices_of(const gpu_integer
     byte_matrices<T> found = {(const T *)a + a_at,
                               (const T *)b,
                               {p.sums, (char *)y + batch * p.m * p.n * bytes, bytes,
-                               (const int32_t *)(b + p.n * p.line), p.m, p.n, p.n, packs}};
+                               p.k ? (const int32_t *)(b + p.n * p.line) : nullptr, 0, p.m, p.n, p.n, packs}};
     if (p.sums.row_sums) found.y.p.row_sums += p.k ? a_at / p.k : 0;
     return found;
 }

@@ -41,7 +41,7 @@ template <int COUNT> struct integer_columns {
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
             const int64_t at = column + (i < there ? i : 0);
-            sum[i] = p.k ? column_sums[at] : 0; /* without k nothing is packed */
+            sum[i] = column_sums ? column_sums[at] : 0;
             zero[i] = p.row_sums ? (p.b_signed ? 0 : -128) : 0;
             if (p.row_sums && p.b_zero.at) zero[i] += byte_at(p.b_zero.at, at * p.b_zero.step, p.b_signed);
             bias[i] = p.bias.at && p.as == GPU_SUMS_BYTES ? ((const int32_t *)p.bias.at)[at * p.bias.step] : 0;
@@ -54,10 +54,10 @@ template <int COUNT> struct integer_columns {
         y_scale = p.as == GPU_SUMS_BYTES ? *(const float *)p.y_scale : 1.0f;
         per_step = 1.0f / y_scale;
 #pragma unroll
-        for (int i = 0; i < COUNT; i++) factor[i] = a * scale[i] / y_scale;
+        for (int i = 0; i < COUNT; i++) factor[i] = factor_of(a, i);
     }
-    /* The factor of a row with a scale of its own: a division by two steps of Newton's method (Markstein 1990), rounded
-     * as one unless it is below 2^-100, without the call that the compiler makes for such. */
+    /* The factor of sums of a row with scale a. The division by two steps of Newton's method (Markstein 1990) is
+     * rounded as the instruction's, unless it is below 2^-100, and has no call, which the compiler makes for such. */
     __device__ __forceinline__ float factor_of(float a, int i) const {
         const float product = a * scale[i];
         float quotient = product * per_step;
@@ -127,13 +127,14 @@ struct integer_output {
     void *data;
     int bytes; /* of an element */
     const int32_t *column_sums;
+    int64_t first; /* column in the lists of sums, scales, zero points and the bias */
     int64_t rows, columns;
     int64_t stride; /* elements from one row to the next */
     bool packs;     /* rows of Y begin at 8 elements, aligned */
 
     template <int COUNT> __device__ __forceinline__ integer_columns<COUNT> at(int64_t column) const {
         const int there = (int)min((int64_t)COUNT, columns - column);
-        return integer_columns<COUNT>(p, (char *)data + column * bytes, stride, column_sums, column, there,
+        return integer_columns<COUNT>(p, (char *)data + column * bytes, stride, column_sums, first + column, there,
                                       packs && there == COUNT);
     }
 };

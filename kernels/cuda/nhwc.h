@@ -43,6 +43,8 @@ typedef struct gpu_nhwc_conv {
     tort_epilogue epilogue;
 } gpu_nhwc_conv;
 
+/* A convolution of images in the layout. */
+gpu_nhwc_conv tort_cuda_nhwc_images_of(const struct tort_conv_params *params);
 /* Functions of the kernel table's rows conv_nhwc and conv_depthwise_nhwc; conv_nhwc.c. */
 tort_verdict tort_cuda_conv_nhwc_claim(const tort_target *target, const tort_node_view *node);
 tort_verdict tort_cuda_conv_nhwc_claim_depthwise(const tort_target *target, const tort_node_view *node);

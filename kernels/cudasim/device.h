@@ -313,6 +313,9 @@ static inline void ldmatrix_x4_trans(uint32_t (&r)[4], const void *row, CUDASIM_
 static inline void cp_async4(void *shared, const void *global, CUDASIM_SITE) {
     cudasim::copy_async(shared, global, 4, 4, site);
 }
+static inline void cp_async8(void *shared, const void *global, CUDASIM_SITE) {
+    cudasim::copy_async(shared, global, 8, 8, site);
+}
 static inline void cp_async16(void *shared, const void *global, CUDASIM_SITE) {
     cudasim::copy_async(shared, global, 16, 16, site);
 }

@@ -1,0 +1,352 @@
+/* conv_bytes.c - rows and claims of QLinearConv and ConvInteger: convolutions of 8-bit images with exact sums.
+ *
+ * Images with channels last are products of windows by filters on tensor cores, as in conv_nhwc.c, or depthwise; the
+ * first convolution of a network takes planes, of few channels, and makes channels last of them. What is none of these,
+ * such as a head of 255 filters, is computed element by element. Kernels: conv_bytes.cu; read first: integer.h. */
+#include "kernels/cuda/conv_bytes.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "ops/conv.h"
+#include "ops/extent.h"
+#include "runtime/core/base/memory.h"
+
+/* Inputs of an operator; -1: it has none. Variants of the rows. */
+typedef struct conv_inputs {
+    int32_t x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias;
+} conv_inputs;
+
+enum { CHANNELS_LAST = 1, DEPTHWISE, PLANES, DIRECT };
+enum { MAX_PRODUCTS = 33025, CHANNELS = 16 /* of a position of a packed window: a multiple */, PADDING = 16 };
+
+static const conv_inputs *inputs_of(const tort_op *op) {
+    static const conv_inputs linear = {1, 2, 3, 4, 5, 6, 7, 8}, integer = {-1, 2, 1, -1, 3, -1, -1, -1};
+    return !strcmp(op->name, "QLinearConv") ? &linear : &integer;
+}
+
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
+
+static bool is_direct(const tort_node_view *node) {
+    return node->kernel->variant == DIRECT;
+}
+
+/* True if weights less their zero point are int8: it is known to be 0, or 128 of uint8. */
+static bool zero_is_known(const tort_node_view *node, const conv_inputs *in) {
+    const bool is_signed = node->inputs[in->w].type == TORT_INT8;
+    if (!tort_has_input(node, in->w_zero)) return is_signed;
+    const tort_info *zero = &node->inputs[in->w_zero];
+    return zero->uniform && zero->byte == (is_signed ? 0 : 128);
+}
+
+static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *params = node->params;
+    const conv_inputs *in = inputs_of(node->op);
+    (void)target;
+    const tort_verdict verdict = tort_cuda_claim_window(node, &params->window, GPU_CONV_AXES);
+    if (verdict.code != TORT_YES) return verdict;
+    if (params->channels < 0 || params->filters < 0)
+        return tort_no(TORT_NO_DYNAMIC, "", "the number of channels or filters is not known");
+    const int64_t products = params->channels / params->group * tort_sliding_positions(&params->window);
+    if (in->y_scale >= 0 && products > MAX_PRODUCTS)
+        return tort_no(TORT_NO_SHAPE, "", "sums of %lld products may exceed 32 bits, %d do not", (long long)products,
+                       MAX_PRODUCTS);
+    if (is_direct(node)) return tort_yes();
+    if (!node->inputs[in->w].constant) return tort_no(TORT_NO_DYNAMIC, "", "W is not constant, so it cannot be packed");
+    if (in->y_scale < 0) return tort_no(TORT_NO_OP, "", "sums have no channels last");
+    if (params->filters % GPU_NHWC_PIECE)
+        return tort_no(TORT_NO_SHAPE, "", "%lld filters, channels last come in eights", (long long)params->filters);
+    return tort_yes();
+}
+
+/* Of a product on tensor cores. */
+static tort_verdict claim_product(const tort_target *target, const tort_node_view *node) {
+    const tort_verdict verdict = claim(target, node);
+    const conv_inputs *in = inputs_of(node->op);
+    if (verdict.code != TORT_YES) return verdict;
+    if (!node->inputs[in->x_zero].uniform)
+        return tort_no(TORT_NO_DYNAMIC, "", "the zero point of X is not constant, so the padding is not known");
+    if (zero_is_known(node, in)) return verdict;
+    return tort_no(TORT_NO_ATTR, "quantize weights symmetrically",
+                   "the zero points of W are not known to be 0, or 128 of uint8");
+}
+
+static tort_verdict claim_channels_last(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *params = node->params;
+    const tort_verdict verdict = claim_product(target, node);
+    if (verdict.code != TORT_YES) return verdict;
+    if (params->channels / params->group % GPU_NHWC_PIECE || params->filters / params->group % GPU_NHWC_PIECE)
+        return tort_no(TORT_NO_SHAPE, "", "channels and filters of a group do not come in eights");
+    if (tort_sliding_positions(&params->window) <= GPU_NHWC_POSITIONS) return tort_yes();
+    return tort_no(TORT_NO_SHAPE, "", "a kernel of more than %d positions", GPU_NHWC_POSITIONS);
+}
+
+static tort_verdict claim_depthwise(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *params = node->params;
+    const tort_verdict verdict = claim(target, node);
+    if (verdict.code != TORT_YES) return verdict;
+    if (params->group != params->channels || params->filters != params->channels)
+        return tort_no(TORT_NO_SHAPE, "", "a group has more than one channel or filter");
+    if (tort_sliding_positions(&params->window) <= GPU_NHWC_POSITIONS) return tort_yes();
+    return tort_no(TORT_NO_SHAPE, "", "a kernel of more than %d positions", GPU_NHWC_POSITIONS);
+}
+
+/* Conversions of X and Y cost less than the direct kernel. */
+static bool pays_alone(const tort_node_view *node) {
+    (void)node;
+    return true;
+}
+
+static tort_verdict claim_planes(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *params = node->params;
+    const tort_verdict verdict = claim_product(target, node);
+    if (verdict.code != TORT_YES || params->group == 1) return verdict;
+    return tort_no(TORT_NO_SHAPE, "", "%lld groups", (long long)params->group);
+}
+
+/* ---- the product ------------------------------------------------------------------------------------------------- */
+
+/* Elements of a packed window: in planes those of W, else so many channels of each position. */
+static int64_t packed_length(const tort_node_view *node) {
+    const tort_conv_params *params = node->params;
+    const int64_t channels = params->channels / params->group, positions = tort_sliding_positions(&params->window);
+    if (node->kernel->variant == PLANES) return gpu_byte_line(channels * positions);
+    return positions * gpu_pieces(channels, CHANNELS) * CHANNELS;
+}
+
+static gpu_nhwc_conv images_of(const tort_conv_params *params, int64_t length) {
+    gpu_nhwc_conv images = tort_cuda_nhwc_images_of(params);
+    images.length = length;
+    return images;
+}
+
+static gpu_tiling tiling_of(const gpu_nhwc_conv *p, gpu_board board) {
+    return tort_cuda_tiling_of(board, GPU_MMA_BYTES, p->rows, p->filters, p->length, p->group);
+}
+
+static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
+    *scratch = 0;
+    if (node->kernel->variant == CHANNELS_LAST) {
+        const gpu_nhwc_conv images = images_of(node->params, packed_length(node));
+        *scratch = tiling_of(&images, tort_cuda_board_of(target)).scratch;
+    }
+    return is_direct(node) ? TORT_OK : tort_cuda_conv_nhwc_check(node->params, error);
+}
+
+/* ---- weights ----------------------------------------------------------------------------------------------------- */
+
+static tort_status pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
+                             tort_error *error) {
+    const tort_conv_params *params = node->params;
+    const int64_t positions = tort_sliding_positions(&params->window);
+    const bool depthwise = node->kernel->variant == DEPTHWISE;
+    const int64_t filter =
+        depthwise ? positions * (int64_t)sizeof(int16_t) : packed_length(node) + (int64_t)sizeof(int32_t);
+    (void)target;
+    *consumed = 1u << inputs_of(node->op)->w;
+    return tort_mul_size((uint64_t)params->filters, (uint64_t)filter, bytes) &&
+                   tort_add_size(*bytes, depthwise ? 0 : PADDING, bytes)
+               ? TORT_OK
+               : tort_out_of_memory(error, SIZE_MAX);
+}
+
+#ifdef CUDA_DEVICE
+#include "kernels/cuda/table.h"
+
+/* The zero point of a filter's weights. */
+static int32_t zero_of(const tort_node_view *node, const conv_inputs *in, int64_t filter) {
+    const tort_info *zero = &node->inputs[in->w_zero];
+    if (!tort_has_input(node, in->w_zero)) return 0;
+    const int64_t at = tort_extent(zero->dims, 0, zero->rank) == 1 ? 0 : filter;
+    return zero->type == TORT_INT8 ? ((const int8_t *)zero->data)[at] : ((const uint8_t *)zero->data)[at];
+}
+
+static int32_t weight_at(const tort_info *w, int64_t at) {
+    return w->type == TORT_INT8 ? ((const int8_t *)w->data)[at] : ((const uint8_t *)w->data)[at];
+}
+
+/* Writes a filter's window, less the zero point; returns its sum. */
+static int32_t pack_filter(const tort_node_view *node, const conv_inputs *in, int64_t filter, int8_t *to) {
+    const tort_conv_params *params = node->params;
+    const int64_t channels = params->channels / params->group, positions = tort_sliding_positions(&params->window);
+    const int64_t padded = gpu_pieces(channels, CHANNELS) * CHANNELS, first = filter * channels * positions;
+    const int32_t zero = zero_of(node, in, filter);
+    int32_t sum = 0;
+    for (int64_t c = 0; c < channels; c++)
+        for (int64_t i = 0; i < positions; i++) {
+            const int32_t weight = weight_at(&node->inputs[in->w], first + c * positions + i) - zero;
+            to[node->kernel->variant == PLANES ? c * positions + i : i * padded + c] = (int8_t)weight;
+            sum += weight;
+        }
+    return sum;
+}
+
+static void pack_depthwise(const tort_node_view *node, const conv_inputs *in, int16_t *to) {
+    const tort_conv_params *params = node->params;
+    const int64_t positions = tort_sliding_positions(&params->window);
+    for (int64_t f = 0; f < params->filters; f++) {
+        const int32_t zero = zero_of(node, in, f);
+        for (int64_t i = 0; i < positions; i++)
+            to[i * params->filters + f] = (int16_t)(weight_at(&node->inputs[in->w], f * positions + i) - zero);
+    }
+}
+
+static tort_status prepare(tort_prepare *p) {
+    const tort_conv_params *params = p->node->params;
+    const conv_inputs *in = inputs_of(p->node->op);
+    uint32_t consumed;
+    size_t bytes;
+    tort_status status = pack_size(p->target, p->node, &bytes, &consumed, p->error);
+    if (status) return status;
+    void *packed = tort_alloc_zero(p->env, bytes + !bytes, 1);
+    if (!packed) return tort_out_of_memory(p->error, bytes);
+    const int64_t length = packed_length(p->node);
+    int32_t *sums = (int32_t *)(void *)((char *)packed + params->filters * length);
+    if (p->node->kernel->variant == DEPTHWISE) {
+        pack_depthwise(p->node, in, packed);
+    } else {
+        for (int64_t f = 0; f < params->filters; f++)
+            sums[f] = pack_filter(p->node, in, f, (int8_t *)packed + f * length);
+        memset(sums + params->filters, p->node->inputs[in->x_zero].byte, PADDING);
+    }
+    status = cuda_copy(p->device, NULL, p->packed, packed, bytes, TORT_TO_DEVICE, p->error);
+    tort_free(p->env, packed, bytes + !bytes);
+    return status;
+}
+
+static tort_status ready(tort_prepare *p) {
+    const bool is_signed = p->node->inputs[0].type == TORT_INT8;
+    return tort_cuda_nhwc_loaded(p, p->node->kernel->variant == DEPTHWISE
+                                        ? gpu_load_bytes_depthwise(is_signed)
+                                        : gpu_load_bytes_conv(is_signed, p->node->kernel->variant == PLANES));
+}
+
+static tort_status prepare_direct(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_bytes_direct());
+}
+
+/* ---- tables of offsets ------------------------------------------------------------------------------------------- */
+
+/* Channels that are copied at once. */
+static int64_t part_of(const gpu_nhwc_conv *p) {
+    return p->channels % CHANNELS ? CHANNELS / 2 : CHANNELS;
+}
+
+static void fill_offsets(const tort_node_view *node, void *entries) {
+    const gpu_nhwc_conv p = images_of(node->params, packed_length(node));
+    const int64_t part = part_of(&p), padded = gpu_pieces(p.channels, CHANNELS) * CHANNELS;
+    gpu_nhwc_offset *offsets = entries;
+    for (int64_t k = 0; k < p.length; k += part) {
+        const int64_t position = k / padded, channel = k % padded;
+        int64_t rest = position, pixel = 0, plane = 1;
+        for (int32_t i = GPU_CONV_AXES - 1; i >= 0; i--) {
+            pixel += rest % p.kernel[i] * p.dilation[i] * plane;
+            rest /= p.kernel[i];
+            plane *= p.in[i];
+        }
+        if (channel >= p.channels) continue; /* zeros of the packed window */
+        offsets[k / part] = (gpu_nhwc_offset){(int32_t)(pixel * p.channels * p.group + channel), 1u << position};
+    }
+}
+
+/* Elements beyond the window are outside of any image: their weights are zeros. */
+static void fill_planes(const tort_node_view *node, void *entries) {
+    const tort_conv_params *params = node->params;
+    const int64_t positions = tort_sliding_positions(&params->window), length = params->channels * positions;
+    gpu_conv_offset *offsets = entries;
+    for (int64_t k = 0; k < gpu_conv_offset_count(length); k++)
+        offsets[k] = k < length ? tort_cuda_conv_offset(&params->window, k / positions, k % positions)
+                                : (gpu_conv_offset){0, {INT_MAX / 2, INT_MAX / 2, INT_MAX / 2}};
+}
+
+static tort_status fit(tort_fit *fit) {
+    const gpu_nhwc_conv p = images_of(fit->node->params, packed_length(fit->node));
+    const size_t count = (size_t)gpu_conv_offset_count(p.length);
+    if (!p.rows) return TORT_OK;
+    if (fit->node->kernel->variant == PLANES) return cuda_table_fit(fit, count * sizeof(gpu_conv_offset), fill_planes);
+    return cuda_table_fit(fit, (count / (size_t)part_of(&p) + 2 * GPU_NHWC_AHEAD) * sizeof(gpu_nhwc_offset),
+                          fill_offsets);
+}
+
+/* ---- run --------------------------------------------------------------------------------------------------------- */
+
+static gpu_numbers numbers_of(const tort_call *call, int32_t input) {
+    const tort_tensor *numbers = input < 0 ? NULL : tort_call_input(call, input);
+    if (!numbers) return (gpu_numbers){.at = NULL};
+    return (gpu_numbers){numbers->data, tort_count(numbers) != 1};
+}
+
+static gpu_bytes_conv conv_of(const tort_call *call) {
+    const conv_inputs *in = inputs_of(call->op);
+    return (gpu_bytes_conv){.images = tort_cuda_nhwc_images_of(call->params),
+                            .sums = {.as = in->y_scale < 0 ? GPU_SUMS_INT32 : GPU_SUMS_BYTES,
+                                     .a_signed = call->inputs[0].type == TORT_INT8,
+                                     .b_signed = call->inputs[in->w].type == TORT_INT8,
+                                     .y_signed = call->outputs[0].type == TORT_INT8,
+                                     .a_zero = numbers_of(call, in->x_zero),
+                                     .a_scale = numbers_of(call, in->x_scale),
+                                     .b_zero = numbers_of(call, in->w_zero),
+                                     .b_scale = numbers_of(call, in->w_scale),
+                                     .bias = numbers_of(call, in->bias),
+                                     .y_scale = numbers_of(call, in->y_scale).at,
+                                     .y_zero = numbers_of(call, in->y_zero).at}};
+}
+
+static tort_status run(const tort_call *call) {
+    const cuda_stream *stream = call->stream;
+    const cuda_table *table = call->fitted;
+    const tort_conv_params *params = call->params;
+    const bool planes = call->kernel->variant == PLANES;
+    gpu_bytes_conv p = conv_of(call);
+    if (!p.images.rows || !table) return TORT_OK;
+    const int64_t channels = p.images.channels, positions = tort_sliding_positions(&params->window);
+    p.images.length =
+        planes ? gpu_byte_line(channels * positions) : positions * gpu_pieces(channels, CHANNELS) * CHANNELS;
+    p.padding = (const char *)call->packed + params->filters * (p.images.length + (int64_t)sizeof(int32_t));
+    if (planes)
+        p.planes = table->entries;
+    else
+        p.images.offsets = table->entries;
+    const gpu_tiling tiling = tiling_of(&p.images, stream->device->board);
+    const gpu_parts parts = {call->scratch, stream->arrivals};
+    return cuda_launched(call, gpu_run_bytes_conv(cuda_stream_of(call), &p, call->inputs[0].data, call->packed,
+                                                  call->outputs[0].data, &tiling, &parts));
+}
+
+static tort_status run_depthwise(const tort_call *call) {
+    const gpu_bytes_conv p = conv_of(call);
+    return cuda_launched(call, gpu_run_bytes_depthwise(cuda_stream_of(call), &p, call->inputs[0].data, call->packed,
+                                                       call->outputs[0].data));
+}
+
+static tort_status run_direct(const tort_call *call) {
+    const gpu_bytes_conv p = conv_of(call);
+    return cuda_launched(call, gpu_run_bytes_direct(cuda_stream_of(call), &p, call->inputs[0].data,
+                                                    call->inputs[inputs_of(call->op)->w].data, call->outputs[0].data));
+}
+#endif
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+#define PACKED(name_, variant_, claim_, run_, images)                                                                  \
+    {                                                                                                                  \
+        .domain = "", .op = "QLinearConv", .name = name_, .variant = variant_, .claim = claim_, .size = size,          \
+        .pack.size = pack_size, .pack.ready = CUDA_ONLY(ready), .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(run_), \
+        .layout.id = GPU_NHWC, .layout.inputs = images, .layout.outputs = 1, .layout.alone = pays_alone,               \
+        .fit = variant_ == DEPTHWISE ? NULL : CUDA_ONLY(fit),                                                          \
+        .unfit = variant_ == DEPTHWISE ? NULL : CUDA_ONLY(cuda_table_unfit)                                            \
+    }
+#define ANY(op_)                                                                                                       \
+    {                                                                                                                  \
+        .domain = "", .op = op_, .name = "conv_bytes_direct", .variant = DIRECT, .claim = claim, .size = size,         \
+        .prepare = CUDA_ONLY(prepare_direct), .run = CUDA_ONLY(run_direct)                                             \
+    }
+
+const tort_kernel tort_cuda_conv_bytes_kernels[] = {
+    PACKED("conv_bytes_depthwise", DEPTHWISE, claim_depthwise, run_depthwise, 1),
+    PACKED("conv_bytes", CHANNELS_LAST, claim_channels_last, run, 1),
+    PACKED("conv_bytes_planes", PLANES, claim_planes, run, 0),
+    ANY("QLinearConv"),
+    ANY("ConvInteger"),
+    {.op = NULL},
+};
