@@ -1,41 +1,30 @@
 /* numeric.c - element types as numbers: every type of ONNX 1.23 to and from float, double and int64.
  *
- * A small float is described by a float_format; encoding works on doubles, so that a value is rounded once whatever
- * type it comes from. float16 and bfloat16 have branch-free paths from and to float, which compilers vectorise. Types
- * below 8 bits are a stream of bits, lowest first, as in raw_data: element i starts at bit i * bits. */
+ * A small float is described by a tort_float_format; encoding works on doubles, so that a value is rounded once
+ * whatever type it comes from. float16 and bfloat16 have branch-free paths from and to float, which compilers
+ * vectorise. Types below 8 bits are a stream of bits, lowest first, as in raw_data: element i starts at bit i * bits.
+ */
 #include "ops/numeric.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "ops/small_float.h"
+
 /* ---- element types ----------------------------------------------------------------------------------------------- */
 
-typedef enum special_values {
-    SPECIAL_IEEE,    /* the top exponent is infinity and NaN */
-    SPECIAL_TOP_NAN, /* no infinity; all ones is NaN, either sign */
-    SPECIAL_MINUS_ZERO /* no infinity, no minus zero: its code is NaN */,
-    SPECIAL_NONE /* finite values only */
-} special_values;
-
-typedef struct float_format {
-    int bits, mantissa, bias;
-    uint32_t largest; /* code of the largest finite value */
-    uint32_t nan;     /* code of the NaN that encoding makes, without its sign */
-    special_values special;
-} float_format;
-
-static const float_format float16 = {16, 10, 15, 0x7bff, 0x7e00, SPECIAL_IEEE};
-static const float_format bfloat16 = {16, 7, 127, 0x7f7f, 0x7fc0, SPECIAL_IEEE};
-static const float_format e4m3fn = {8, 3, 7, 0x7e, 0x7f, SPECIAL_TOP_NAN};
-static const float_format e4m3fnuz = {8, 3, 8, 0x7f, 0x80, SPECIAL_MINUS_ZERO};
-static const float_format e5m2 = {8, 2, 15, 0x7b, 0x7e, SPECIAL_IEEE};
-static const float_format e5m2fnuz = {8, 2, 16, 0x7f, 0x80, SPECIAL_MINUS_ZERO};
-static const float_format e2m3 = {6, 3, 1, 0x1f, 0x20, SPECIAL_NONE};
-static const float_format e3m2 = {6, 2, 3, 0x1f, 0x20, SPECIAL_NONE};
-static const float_format e2m1 = {4, 1, 1, 0x07, 0x08, SPECIAL_NONE};
+static const tort_float_format float16 = {16, 10, 15, 0x7bff, 0x7e00, SPECIAL_IEEE};
+static const tort_float_format bfloat16 = {16, 7, 127, 0x7f7f, 0x7fc0, SPECIAL_IEEE};
+static const tort_float_format e4m3fn = {8, 3, 7, 0x7e, 0x7f, SPECIAL_TOP_NAN};
+static const tort_float_format e4m3fnuz = {8, 3, 8, 0x7f, 0x80, SPECIAL_MINUS_ZERO};
+static const tort_float_format e5m2 = {8, 2, 15, 0x7b, 0x7e, SPECIAL_IEEE};
+static const tort_float_format e5m2fnuz = {8, 2, 16, 0x7f, 0x80, SPECIAL_MINUS_ZERO};
+static const tort_float_format e2m3 = {6, 3, 1, 0x1f, 0x20, SPECIAL_NONE};
+static const tort_float_format e3m2 = {6, 2, 3, 0x1f, 0x20, SPECIAL_NONE};
+static const tort_float_format e2m1 = {4, 1, 1, 0x07, 0x08, SPECIAL_NONE};
 
 /* Format of a small float, or NULL; float8e8m0, which has neither sign nor mantissa, is a separate case. */
-static const float_format *format_of(tort_type type) {
+const tort_float_format *tort_float_format_of(tort_type type) {
     switch (type) {
     case TORT_FLOAT16: return &float16;
     case TORT_BFLOAT16: return &bfloat16;
@@ -51,7 +40,7 @@ static const float_format *format_of(tort_type type) {
 }
 
 bool tort_type_is_small_float(tort_type type) {
-    return type == TORT_FLOAT8E8M0 || format_of(type) != NULL;
+    return type == TORT_FLOAT8E8M0 || tort_float_format_of(type) != NULL;
 }
 
 bool tort_type_is_float(tort_type type) {
@@ -84,23 +73,6 @@ bool tort_type_is_signed(tort_type type) {
 }
 
 /* ---- float16 and bfloat16 ---------------------------------------------------------------------------------------- */
-
-static inline uint32_t float_bits(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static inline float bits_float(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* Selects without a branch; `mask` is all ones or zero. */
-static inline uint32_t choose(uint32_t mask, uint32_t yes, uint32_t no) {
-    return (yes & mask) | (no & ~mask);
-}
 
 static inline float half_to_float(uint16_t half) {
     /* The exponent is too small by 112, the difference of the biases; a multiplication corrects it, and normalises
@@ -144,40 +116,8 @@ uint16_t tort_float_to_bfloat16(float value) {
 
 /* ---- small floats in general ------------------------------------------------------------------------------------- */
 
-static inline bool is_nan_code(const float_format *format, uint32_t code, uint32_t magnitude) {
-    switch (format->special) {
-    case SPECIAL_IEEE: return magnitude > format->largest + 1;
-    case SPECIAL_TOP_NAN: return magnitude > format->largest;
-    case SPECIAL_MINUS_ZERO: return code == format->nan;
-    case SPECIAL_NONE: break;
-    }
-    return false;
-}
-
-/* Inlined with a constant format, the cases vanish and loops vectorise. */
-static inline float decode(const float_format *format, uint32_t code) {
-    uint32_t top = (uint32_t)format->bits - 1, sign = code >> top << 31, magnitude = code & ((1u << top) - 1);
-    float scale = bits_float((uint32_t)(254 - format->bias) << 23); /* 2^(127 - bias), as in half_to_float */
-    uint32_t bits = float_bits(bits_float(magnitude << (23 - format->mantissa)) * scale);
-    bits = choose(-(uint32_t)(magnitude > format->largest), 0x7f800000u, bits);
-    bits = choose(-(uint32_t)is_nan_code(format, code, magnitude), 0x7fc00000u, bits);
-    return bits_float(bits | sign);
-}
-
-/* Code 0 is 2^-127, a subnormal float. */
-static inline float decode_e8m0(uint32_t code) {
-    uint32_t bits = choose(-(uint32_t)(code == 0), 0x00400000u, code << 23);
-    return bits_float(choose(-(uint32_t)(code == 0xff), 0x7fc00000u, bits));
-}
-
 float tort_decode_float(tort_type type, uint32_t code) {
-    return type == TORT_FLOAT8E8M0 ? decode_e8m0(code) : decode(format_of(type), code);
-}
-
-/* Exponent of a double: |value| = fraction * 2^exponent with fraction in [1, 2); for a subnormal one -1023, fraction <
- * 1. */
-static inline int exponent_of(uint64_t bits) {
-    return (int)(bits >> 52 & 0x7ff) - 1023;
+    return type == TORT_FLOAT8E8M0 ? decode_e8m0(code) : decode(tort_float_format_of(type), code);
 }
 
 uint32_t tort_encode_float8e8m0(double value, tort_rounding rounding, bool saturate) {
@@ -199,36 +139,7 @@ uint32_t tort_encode_float8e8m0(double value, tort_rounding rounding, bool satur
 
 uint32_t tort_encode_float(tort_type type, double value, bool saturate) {
     if (type == TORT_FLOAT8E8M0) return tort_encode_float8e8m0(value, TORT_ROUND_NEAREST, saturate);
-    const float_format *format = format_of(type);
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    uint32_t sign = (uint32_t)(bits >> 63) << (format->bits - 1);
-    if (isnan(value)) {
-        bool one_nan = format->special == SPECIAL_MINUS_ZERO || format->special == SPECIAL_NONE;
-        return one_nan ? format->nan : format->nan | sign;
-    }
-    uint32_t magnitude = format->largest + 1;
-    int lowest = 1 - format->bias, exponent = exponent_of(bits);
-    if (exponent <= 128) {
-        if (exponent < lowest) exponent = lowest;
-        /* Converts to units of the last place of that binade; adding 2^52 makes the addition round to an integer. */
-        uint64_t unit_bits = (uint64_t)(format->mantissa - exponent + 1023) << 52;
-        double unit;
-        memcpy(&unit, &unit_bits, sizeof unit);
-        double units = fabs(value) * unit + 0x1p52 - 0x1p52;
-        magnitude = ((uint32_t)(exponent - lowest) << format->mantissa) + (uint32_t)units;
-    }
-    if (magnitude > format->largest) {
-        if (saturate || format->special == SPECIAL_NONE) {
-            magnitude = format->largest;
-        } else if (format->special == SPECIAL_IEEE) {
-            magnitude = format->largest + 1;
-        } else {
-            return format->special == SPECIAL_MINUS_ZERO ? format->nan : format->nan | sign;
-        }
-    }
-    if (magnitude == 0 && format->special == SPECIAL_MINUS_ZERO) sign = 0;
-    return magnitude | sign;
+    return encode(tort_float_format_of(type), value, saturate);
 }
 
 /* ---- packed elements --------------------------------------------------------------------------------------------- */

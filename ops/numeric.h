@@ -53,6 +53,8 @@ void tort_store_integers(tort_type type, void *data, int64_t first, int64_t coun
  * of range (or infinite) becomes the largest finite value if `saturate`; else infinity, or NaN in a type without
  * infinity, or the largest value in a type with neither (float6, float4; their NaN is -0). */
 float tort_decode_float(tort_type type, uint32_t code);
+/* Format of a small float (small_float.h), or NULL; float8e8m0, which has neither sign nor mantissa, has none. */
+const struct tort_float_format *tort_float_format_of(tort_type type);
 uint32_t tort_encode_float(tort_type type, double value, bool saturate);
 /* float8e8m0 is a bare power of two: the sign is dropped; zero is the smallest value if `saturate`, else NaN. */
 typedef enum tort_rounding { TORT_ROUND_NEAREST, TORT_ROUND_UP, TORT_ROUND_DOWN } tort_rounding;

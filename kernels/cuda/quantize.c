@@ -1,36 +1,18 @@
-/* quantize.c - rows and claims of QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear. Kernels: quantize.cu;
- * ops/quantize.h tells how an axis divides a tensor. */
+/* quantize.c - rows and claims of QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear. Kernels: quantize.cu,
+ * quantize_any.cu; ops/quantize.h tells how an axis divides a tensor. */
 #include "kernels/cuda/quantize.h"
 
 #include "kernels/cuda/move.h"
 #include "ops/quantize.h"
 
-/* Variants: which way, and that only one scale is served, which takes any layout. */
-enum { DEQUANTIZE = 1, ONE_SCALE = 2 };
+/* Variant of the rows that dequantize. */
+enum { DEQUANTIZE = 1 };
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
-static bool is_byte(tort_type type) {
-    return type == TORT_INT8 || type == TORT_UINT8;
-}
-
-static bool is_real(tort_type type) {
-    return type == TORT_FLOAT || type == TORT_FLOAT16 || type == TORT_BFLOAT16;
-}
-
-static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
+static tort_verdict claim_one(const tort_target *target, const tort_node_view *node) {
     const tort_quantize *p = node->params;
-    const bool back = (node->kernel->variant & DEQUANTIZE) != 0;
-    const tort_type x = node->inputs[0].type, y = node->outputs[0].type, scale = node->inputs[1].type;
     (void)target;
-    if (!is_byte(back ? x : y) || !is_real(scale) || scale != (back ? y : x))
-        return tort_no(TORT_NO_TYPE, "pin the node to cpu",
-                       "makes %s of %s and %s, the kernel is for int8, uint8 and one float", tort_type_name(y),
-                       tort_type_name(x), tort_type_name(scale));
-    if (p->precision != TORT_FLOAT && p->precision != scale)
-        return tort_no(TORT_NO_ATTR, "pin the node to cpu", "precision is %s", tort_type_name(p->precision));
-    if (p->block > 0) return tort_no(TORT_NO_ATTR, "pin the node to cpu", "block_size is for a scale a tensor or axis");
-    if (!(node->kernel->variant & ONE_SCALE)) return tort_yes();
     if (node->inputs[0].rank < 0 || node->inputs[1].rank < 0)
         return tort_no(TORT_NO_DYNAMIC, "", "the rank of x or of its scale is not known");
     return p->granularity == TORT_PER_TENSOR ? tort_yes() : tort_no(TORT_NO_SHAPE, "", "is for one scale");
@@ -46,34 +28,91 @@ static tort_status size_dynamic(const tort_target *target, const tort_node_view 
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
 #ifdef CUDA_DEVICE
+/* Types of the floats and of what stands for them. */
+typedef struct operands {
+    bool back;
+    tort_type real, scale, quantized;
+} operands;
+
+static operands operands_of(const tort_kernel *row, tort_type x, tort_type scale, tort_type y) {
+    const bool back = (row->variant & DEQUANTIZE) != 0;
+    return (operands){.back = back, .real = back ? y : x, .scale = scale, .quantized = back ? x : y};
+}
+
+/* True if quantize.cu serves them: bytes, with a scale in the type of the floats for all or each index of an axis. */
+static bool is_common(const tort_quantize *q, const operands *o) {
+    const bool real = o->real == TORT_FLOAT || o->real == TORT_FLOAT16 || o->real == TORT_BFLOAT16;
+    const bool bytes = o->quantized == TORT_INT8 || o->quantized == TORT_UINT8;
+    const bool precise = o->back || q->precision == o->real || q->precision == TORT_FLOAT;
+    return real && bytes && precise && o->scale == o->real && q->block == 0;
+}
+
 /* With channels last, x or y may have to be converted: by copying boxes. */
+static cudaError_t load_common(const operands *o) {
+    const gpu_type real = gpu_type_of(o->real);
+    const bool is_signed = o->quantized == TORT_INT8;
+    cudaError_t code = gpu_load_copy_box(cuda_element_bytes(o->real));
+    if (code == cudaSuccess) code = gpu_load_copy_box(cuda_element_bytes(o->quantized));
+    if (code != cudaSuccess) return code;
+    return o->back ? gpu_load_dequantize(is_signed, real) : gpu_load_quantize(real, is_signed);
+}
+
 static tort_status prepare(tort_prepare *p) {
-    const tort_type x = p->node->inputs[0].type, y = p->node->outputs[0].type;
-    const int32_t variant = p->node->kernel->variant;
-    cudaError_t code = variant & DEQUANTIZE ? gpu_load_dequantize(x == TORT_INT8, gpu_type_of(y))
-                                            : gpu_load_quantize(gpu_type_of(x), y == TORT_INT8);
-    if (code == cudaSuccess && variant & ONE_SCALE) code = gpu_load_copy_box(cuda_element_bytes(x));
-    if (code == cudaSuccess && variant & ONE_SCALE) code = gpu_load_copy_box(cuda_element_bytes(y));
-    return cuda_loaded(p, code);
+    const tort_node_view *node = p->node;
+    const operands o = operands_of(node->kernel, node->inputs[0].type, node->inputs[1].type, node->outputs[0].type);
+    if (is_common(node->params, &o)) return cuda_loaded(p, load_common(&o));
+    return cuda_loaded(p, o.back ? gpu_load_dequantize_any(gpu_type_of(o.real)) : gpu_load_quantize_any());
+}
+
+static gpu_linear linear_of(const tort_call *call) {
+    const tort_quantize *q = call->params;
+    const tort_tensor *x = &call->inputs[0];
+    const int64_t count = tort_count(x);
+    const bool one = q->granularity == TORT_PER_TENSOR;
+    return (gpu_linear){.count = (size_t)count,
+                        .inner = gpu_divisor_of(one ? count : q->inner, (uint64_t)count),
+                        .length = gpu_divisor_of(one ? 1 : q->length, (uint64_t)count),
+                        .rounds = q->precision == x->type,
+                        .scale = call->inputs[1].data,
+                        .zero = cuda_input(call, 2),
+                        .x = x->data,
+                        .y = call->outputs[0].data};
+}
+
+static gpu_code code_of(tort_type type) {
+    const tort_float_format *format = tort_float_format_of(type);
+    gpu_code code = {.kind = type == TORT_FLOAT        ? GPU_CODE_FLOAT
+                             : type == TORT_FLOAT8E8M0 ? GPU_CODE_E8M0
+                             : format                  ? GPU_CODE_SMALL_FLOAT
+                                                       : GPU_CODE_INTEGER,
+                     .bits = tort_type_bits(type),
+                     .is_signed = tort_type_is_signed(type)};
+    if (format) code.format = *format;
+    return code;
+}
+
+static tort_status run_any(const tort_call *call, const operands *o) {
+    const tort_quantize *q = call->params;
+    const gpu_linear_any p = {.linear = linear_of(call),
+                              .real = code_of(o->real),
+                              .scale = code_of(o->scale),
+                              .quantized = code_of(o->quantized),
+                              .precision = gpu_type_of(q->precision),
+                              .saturate = q->saturate,
+                              .block = gpu_divisor_of(q->block < q->length ? q->block : q->length, (uint64_t)q->length),
+                              .blocks = q->granularity == TORT_PER_BLOCK ? (uint64_t)q->blocks : 0};
+    return cuda_launched(call, o->back ? gpu_run_dequantize_any(cuda_stream_of(call), gpu_type_of(o->real), &p)
+                                       : gpu_run_quantize_any(cuda_stream_of(call), &p));
 }
 
 static tort_status run(const tort_call *call) {
-    const tort_quantize *q = call->params;
-    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
-    const int64_t count = tort_count(x);
-    const bool one = q->granularity == TORT_PER_TENSOR;
-    const gpu_linear p = {.count = (size_t)count,
-                          .inner = gpu_divisor_of(one ? count : q->inner, (uint64_t)count),
-                          .length = gpu_divisor_of(one ? 1 : q->length, (uint64_t)count),
-                          .rounds = q->precision == x->type,
-                          .scale = call->inputs[1].data,
-                          .zero = cuda_input(call, 2),
-                          .x = x->data,
-                          .y = y->data};
-    return cuda_launched(call,
-                         call->kernel->variant & DEQUANTIZE
-                             ? gpu_run_dequantize(cuda_stream_of(call), x->type == TORT_INT8, gpu_type_of(y->type), &p)
-                             : gpu_run_quantize(cuda_stream_of(call), gpu_type_of(x->type), y->type == TORT_INT8, &p));
+    const operands o = operands_of(call->kernel, call->inputs[0].type, call->inputs[1].type, call->outputs[0].type);
+    const gpu_type real = gpu_type_of(o.real);
+    const bool is_signed = o.quantized == TORT_INT8;
+    if (!is_common(call->params, &o)) return run_any(call, &o);
+    const gpu_linear p = linear_of(call);
+    return cuda_launched(call, o.back ? gpu_run_dequantize(cuda_stream_of(call), is_signed, real, &p)
+                                      : gpu_run_quantize(cuda_stream_of(call), real, is_signed, &p));
 }
 
 static tort_status prepare_dynamic(tort_prepare *p) {
@@ -105,9 +144,9 @@ static tort_status run_dynamic(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define LINEAR .claim = claim, .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(run)
+#define LINEAR .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(run)
 #define ONE_IN_ANY_ORDER(variant_)                                                                                     \
-    .variant = ONE_SCALE | (variant_), .layout.id = TORT_ANY_LAYOUT, .layout.inputs = 1, .layout.outputs = 1
+    .claim = claim_one, .variant = (variant_), .layout.id = TORT_ANY_LAYOUT, .layout.inputs = 1, .layout.outputs = 1
 
 const tort_kernel tort_cuda_quantize_kernels[] = {
     {"", "QuantizeLinear", "quantize", LINEAR, ONE_IN_ANY_ORDER(0)},

@@ -1,6 +1,6 @@
 /* quantize.cu - floats to integers of 8 bits and back, with the bits of ops/quantize.c, and the scale of a tensor's
- * range. All are bound by memory: elements go by in packs, which have one scale or, where the axis moves on within
- * them, one for each element. Read first: quantize.c. */
+ * range. All are bound by memory: elements go by in packs, which have one scale or, along the last axis, a pack of
+ * scales; one by one where rows are not whole packs. Read first: quantize.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/block.h"
@@ -12,33 +12,30 @@
 
 /* ---- scales ---- */
 
-/* Scale and zero point of an element. R: floats; B: integers. */
-template <class R, class B> struct linear {
+/* Scale and zero point of an element. B: the integers. */
+template <class B> struct linear {
     float scale;
     int zero;
-
-    __device__ __forceinline__ linear(const gpu_linear &p, size_t index)
-        : scale((float)((const R *)p.scale)[index]), zero(p.zero ? (int)((const B *)p.zero)[index] : 0) {}
 };
 
 /* Calls use(k, part, scale) for the elements i, i + 1 ... of a pack: for all at once if they have one scale, part being
- * the whole pack's size, otherwise for each. */
+ * the whole pack's size, otherwise, as the axis is the last, for each. R: type of scales. */
 template <class R, class B, int size, class Use>
 static __device__ __forceinline__ void each_scale(const gpu_linear &p, size_t i, const Use &use) {
-    uint64_t within = i, index = divide(&within, p.inner, p.count);
-    divide(&index, p.length, p.count);
-    if constexpr (size > 1)
-        if (within + size > p.inner.value) {
+    uint64_t index = i;
+    const R *scale = (const R *)p.scale;
+    const B *zero = (const B *)p.zero;
+    if (size > 1 && p.inner.value == 1) {
+        divide(&index, p.length, p.count);
+        const pack<R, size> scales = load_pack<size>(scale + index);
+        const pack<B, size> zeros = zero ? load_pack<size>(zero + index) : same_pack<size>((B)0);
 #pragma unroll
-            for (int k = 0; k < size; k++) {
-                use(k, known<1>(), linear<R, B>(p, index));
-                if (++within < p.inner.value) continue;
-                within = 0;
-                index = index + 1 < p.length.value ? index + 1 : 0;
-            }
-            return;
-        }
-    use(0, known<size>(), linear<R, B>(p, index));
+        for (int k = 0; k < size; k++) use(k, known<1>(), linear<B>{(float)scales.at[k], (int)zeros.at[k]});
+    } else {
+        index = divide(&index, p.inner, p.count);
+        divide(&index, p.length, p.count);
+        use(0, known<size>(), linear<B>{(float)scale[index], zero ? (int)zero[index] : 0});
+    }
 }
 
 /* ---- quantizing ---- */
@@ -46,7 +43,7 @@ static __device__ __forceinline__ void each_scale(const gpu_linear &p, size_t i,
 /* Adding 1.5 * 2^23 rounds a small float to an integer, to even, which is then the low bits of the sum. Maximum and
  * minimum make NaN the least integer. rounds: quotients have the precision of X. */
 template <int part, class X, class Y>
-static __device__ __forceinline__ void quantize_all(known<part>, const X *x, const linear<X, Y> &l, bool rounds, Y *y) {
+static __device__ __forceinline__ void quantize_all(known<part>, const X *x, const linear<Y> &l, bool rounds, Y *y) {
     const float least = (Y)-1 < (Y)0 ? -128.0f : 0.0f, low = least - (float)l.zero, high = low + 255.0f;
     float quotients[part];
 #pragma unroll
@@ -67,7 +64,7 @@ static __device__ __forceinline__ void quantize_range(const gpu_linear &p, size_
     for (size_t i = first + grid_first() * size; i < end; i += grid_stride() * size) {
         const pack<X, size> value = load_pack<size>((const X *)p.x + i);
         pack<Y, size> result;
-        each_scale<X, Y, size>(p, i, [&](int k, auto part, const linear<X, Y> &l) {
+        each_scale<X, Y, size>(p, i, [&](int k, auto part, const linear<Y> &l) {
             quantize_all(part, value.at + k, l, p.rounds, result.at + k);
         });
         store_pack((Y *)p.y + i, result);
@@ -86,7 +83,7 @@ static __device__ __forceinline__ void dequantize_range(const gpu_linear &p, siz
     for (size_t i = first + grid_first() * size; i < end; i += grid_stride() * size) {
         const pack<X, size> value = load_pack<size>((const X *)p.x + i);
         pack<Y, size> result;
-        each_scale<Y, X, size>(p, i, [&](int k, auto part, const linear<Y, X> &l) {
+        each_scale<Y, X, size>(p, i, [&](int k, auto part, const linear<X> &l) {
 #pragma unroll
             for (int j = k; j < k + (int)part; j++) result.at[j] = (Y)((float)((int)value.at[j] - l.zero) * l.scale);
         });
@@ -151,6 +148,16 @@ static __global__ void byte_scale(const T *x, size_t packed, size_t count, gpu_b
 
 /* ---- launchers ---- */
 
+/* Number of leading elements that are taken in packs: all that fill some, if each has one scale, or its own pack of
+ * scales. R: type of scales; B: of zero points. */
+template <int size, class R, class B, class X, class Y>
+static size_t packed_elements(const gpu_linear *p, const X *x, Y *y) {
+    const bool one = p->length.value == 1 || p->inner.value % size == 0;
+    const bool own = p->inner.value == 1 && p->length.value % size == 0 && pack_aligned<size>((const R *)p->scale) &&
+                     pack_aligned<size>((const B *)p->zero);
+    return one || own ? packed_count<size>(p->count, x, y) : 0;
+}
+
 /* Calls use(T(), B()) for the types of floats and of integers. */
 template <class Use> static cudaError_t for_types(gpu_type type, bool is_signed, Use use) {
     return for_image(type, [=](auto zero) { return is_signed ? use(zero, int8_t()) : use(zero, uint8_t()); });
@@ -162,7 +169,7 @@ cudaError_t gpu_run_quantize(gpu_stream stream, gpu_type x, bool is_signed, cons
         typedef decltype(real) X;
         typedef decltype(integer) Y;
         constexpr int size = pack_size<X, Y>::VALUE;
-        const size_t packed = packed_count<size>(p->count, (const X *)p->x, (Y *)p->y);
+        const size_t packed = packed_elements<size, X, Y>(p, (const X *)p->x, (Y *)p->y);
         return launch(quantize<X, Y>, pack_blocks<size>(p->count, packed), GRID_THREADS, 0, stream, *p, packed);
     });
 }
@@ -178,7 +185,7 @@ cudaError_t gpu_run_dequantize(gpu_stream stream, bool is_signed, gpu_type y, co
         typedef decltype(integer) X;
         typedef decltype(real) Y;
         constexpr int size = pack_size<X, Y>::VALUE;
-        const size_t packed = packed_count<size>(p->count, (const X *)p->x, (Y *)p->y);
+        const size_t packed = packed_elements<size, Y, X>(p, (const X *)p->x, (Y *)p->y);
         return launch(dequantize<X, Y>, pack_blocks<size>(p->count, packed), GRID_THREADS, 0, stream, *p, packed);
     });
 }

@@ -1,10 +1,11 @@
-/* quantize.h - interface between quantize.c and quantize.cu: integers in the place of floats, by scale and zero point.
- * Plain C. */
+/* quantize.h - interface between quantize.c and quantize.cu, quantize_any.cu: numbers of few bits in the place of
+ * floats, by scale and zero point. Plain C. */
 #ifndef TORT_KERNELS_CUDA_QUANTIZE_H
 #define TORT_KERNELS_CUDA_QUANTIZE_H
 
 #include "kernels/cuda/claims.h"
 #include "kernels/cuda/divisor.h"
+#include "ops/small_float.h"
 
 /* x and y are [outer, length, inner]; each index of `length` has a scale and a zero point. One scale for all: length is
  * 1 and inner the count. */
@@ -24,6 +25,38 @@ GPU_LAUNCHER gpu_load_quantize(gpu_type x, bool is_signed);
 /* y[i] = (x[i] - zero) * scale, of the same types. */
 GPU_LAUNCHER gpu_run_dequantize(gpu_stream stream, bool is_signed, gpu_type y, const gpu_linear *p);
 GPU_LAUNCHER gpu_load_dequantize(bool is_signed, gpu_type y);
+
+/* ---- any types ---- */
+
+/* How a number is stored. Those of less than 8 bits lie one after another, low bits first. */
+typedef enum gpu_code_kind { GPU_CODE_INTEGER, GPU_CODE_FLOAT, GPU_CODE_SMALL_FLOAT, GPU_CODE_E8M0 } gpu_code_kind;
+typedef struct gpu_code {
+    gpu_code_kind kind;
+    int32_t bits;
+    bool is_signed;           /* an integer */
+    tort_float_format format; /* of a small float */
+} gpu_code;
+
+/* The numbers of `linear` and how they are stored; `quantized`: of x or y, and of the zero point. With blocks, the
+ * scale of (o, a, i) is number (o * blocks + a / block) * inner + i. */
+typedef struct gpu_linear_any {
+    gpu_linear linear; /* `rounds` is not used */
+    gpu_code real, scale, quantized;
+    gpu_type precision; /* of the quotient */
+    bool saturate;      /* small floats; integers always do */
+    gpu_divisor block;  /* of numbers up to the count */
+    uint64_t blocks;    /* along the axis; 0: a scale for each index of it */
+} gpu_linear_any;
+
+/* As gpu_run_quantize, of x of int32, float, half or bfloat16 to integers of up to 16 bits and small floats of up to 8.
+ * Bits of y behind its last element become 0. */
+GPU_LAUNCHER gpu_run_quantize_any(gpu_stream stream, const gpu_linear_any *p);
+GPU_LAUNCHER gpu_load_quantize_any(void);
+/* As gpu_run_dequantize, of any x; of int32 in double. */
+GPU_LAUNCHER gpu_run_dequantize_any(gpu_stream stream, gpu_type y, const gpu_linear_any *p);
+GPU_LAUNCHER gpu_load_dequantize_any(gpu_type y);
+
+/* ---- the range of a tensor ---- */
 
 enum { GPU_BYTE_SCALE_PARTS = 1024 };
 

@@ -54,10 +54,31 @@ static tort_type type_named(const char *word, size_t length, tort_type letter) {
     static const struct {
         const char *word;
         tort_type type;
-    } types[] = {{"f32", TORT_FLOAT}, {"f16", TORT_FLOAT16}, {"bf16", TORT_BFLOAT16}, {"f64", TORT_DOUBLE},
-                 {"i8", TORT_INT8},   {"i16", TORT_INT16},   {"i32", TORT_INT32},     {"i64", TORT_INT64},
-                 {"u8", TORT_UINT8},  {"u16", TORT_UINT16},  {"u32", TORT_UINT32},    {"u64", TORT_UINT64},
-                 {"bool", TORT_BOOL}, {"i4", TORT_INT4},     {"u4", TORT_UINT4}};
+    } types[] = {{"f32", TORT_FLOAT},
+                 {"f16", TORT_FLOAT16},
+                 {"bf16", TORT_BFLOAT16},
+                 {"f64", TORT_DOUBLE},
+                 {"i8", TORT_INT8},
+                 {"i16", TORT_INT16},
+                 {"i32", TORT_INT32},
+                 {"i64", TORT_INT64},
+                 {"u8", TORT_UINT8},
+                 {"u16", TORT_UINT16},
+                 {"u32", TORT_UINT32},
+                 {"u64", TORT_UINT64},
+                 {"bool", TORT_BOOL},
+                 {"i4", TORT_INT4},
+                 {"u4", TORT_UINT4},
+                 {"i2", TORT_INT2},
+                 {"u2", TORT_UINT2},
+                 {"f4e2m1", TORT_FLOAT4E2M1},
+                 {"f6e2m3", TORT_FLOAT6E2M3},
+                 {"f6e3m2", TORT_FLOAT6E3M2},
+                 {"f8e4m3fn", TORT_FLOAT8E4M3FN},
+                 {"f8e4m3fnuz", TORT_FLOAT8E4M3FNUZ},
+                 {"f8e5m2", TORT_FLOAT8E5M2},
+                 {"f8e5m2fnuz", TORT_FLOAT8E5M2FNUZ},
+                 {"f8e8m0", TORT_FLOAT8E8M0}};
     if (length == 1 && strchr(TYPE_LETTERS, *word)) return letter;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strlen(types[i].word) == length && !memcmp(types[i].word, word, length)) return types[i].type;

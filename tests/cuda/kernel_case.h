@@ -6,7 +6,8 @@
  *                "=1,-2,a"    a constant with these values, such as axes; "=1,-2:" repeats them,
  *                "=0..9" counts
  *                "~low,high"  random values in this range; else floats in [-3, 3], integers in [-9, 9]
- *   TYPE       f32 f16 bf16 f64 i4 i8 i16 i32 i64 u4 u8 u16 u32 u64 bool, or a letter, once with each of its types:
+ *   TYPE       f32 f16 bf16 f64 i2 i4 i8 i16 i32 i64 u2 u4 u8 u16 u32 u64 bool f4e2m1 f6e2m3 f6e3m2 f8e4m3fn
+ *              f8e4m3fnuz f8e5m2 f8e5m2fnuz f8e8m0, or a letter, once with each of its types:
  *              T  f32 f16      R  bf16 f64      N  bf16 f64 and all integers      B  i8 u8
  *   dims       sums of products of numbers and letters, "3*c", "h+2", "h-1". A small letter is a random extent up to
  *              50, a capital one up to 1500; in further trials each letter in turn is 0

@@ -1,6 +1,6 @@
 """QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear of the CUDA provider against numpy and ml_dtypes, bit for bit.
 
-Usage: quantize.py TINYORT [PROVIDER], cudasim by default. Each kind of scale (of a tensor, of an axis) is a model with a node for each pair of
+Usage: quantize.py TINYORT [PROVIDER], cudasim by default. Each kind of scale (of a tensor, of an axis, of blocks) is a model with a node for each pair of
 types, run on that provider alone. A NaN of floats may have any bits. Images between convolutions with channels last are quantized as
 they lie: the plan converts nothing between them.
 """
@@ -16,18 +16,20 @@ import ml_dtypes
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-OPSET, IR_VERSION = 25, 12
-TYPES = {
-    np.dtype(np.float32): TensorProto.FLOAT,
-    np.dtype(np.float16): TensorProto.FLOAT16,
-    np.dtype(ml_dtypes.bfloat16): TensorProto.BFLOAT16,
-    np.dtype(np.int8): TensorProto.INT8,
-    np.dtype(np.uint8): TensorProto.UINT8,
-}
+OPSET, IR_VERSION = 28, 14
 FLOATS = [np.dtype(t) for t in (np.float32, np.float16, ml_dtypes.bfloat16)]
-STORED = [np.dtype(t) for t in (np.int8, np.uint8)]
-# shape of x, axis (None: one scale). Rows of whole packs, of none, and scales that are neighbours.
-FORMS = [((3, 5, 37), None), ((3, 4, 32), 1), ((3, 7, 5), 1), ((3, 5, 24), 2), ((41,), 0)]
+BYTES = [np.dtype(t) for t in (np.int8, np.uint8)]
+E8M0 = np.dtype(ml_dtypes.float8_e8m0fnu)
+TYPES = {dtype: getattr(TensorProto, name) for dtype, name in zip(FLOATS + BYTES + [np.dtype(np.int32), E8M0], ("FLOAT", "FLOAT16", "BFLOAT16", "INT8", "UINT8", "INT32", "FLOAT8E8M0"))}
+# Types of few bits, and of 16, that only the general kernels take: the number of bits of each.
+SHORT = {np.dtype(t): bits for t, bits in ((ml_dtypes.int4, 4), (ml_dtypes.uint4, 4), (ml_dtypes.int2, 2), (ml_dtypes.uint2, 2), (ml_dtypes.float4_e2m1fn, 4), (ml_dtypes.float6_e2m3fn, 6), (ml_dtypes.float6_e3m2fn, 6))}
+WHOLE = [np.dtype(t) for t in (np.int16, np.uint16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2, ml_dtypes.float8_e5m2fnuz)]
+RARE = WHOLE + list(SHORT)
+TYPES |= {dtype: getattr(TensorProto, dtype.name.upper().replace("_", "").replace("FN", "")) for dtype in SHORT}
+TYPES |= {dtype: getattr(TensorProto, dtype.name.upper().replace("_", "")) for dtype in WHOLE}
+# shape of x, axis (None: one scale), block (None: a scale for each index). Rows of whole packs, of none, and scales that are neighbours.
+FORMS = [((3, 5, 37), None, None), ((3, 4, 32), 1, None), ((3, 7, 5), 1, None), ((3, 5, 24), 2, None), ((41,), 0, None)]
+BLOCKS = [((3, 5, 37), 2, 16), ((3, 7, 5), 1, 3), ((2, 8, 8), 0, 9)]
 
 
 class Model:
@@ -72,25 +74,48 @@ class Model:
 
 def bits_of(array):
     """The array as .npy holds it: types that numpy has not are their bits."""
-    return array.view({1: np.uint8, 2: np.uint16}[array.dtype.itemsize]) if array.dtype.kind == "V" else array
+    if array.dtype.isbuiltin == 1:
+        return array
+    bits = SHORT.get(array.dtype, 8 * array.dtype.itemsize)
+    return array.view({1: np.uint8, 2: np.uint16}[array.dtype.itemsize]) & (2**bits - 1)
 
 
-def spread(numbers, shape, axis):
+def is_integer(dtype):
+    return dtype.kind in "iu" or "int" in dtype.name
+
+
+def counts(shape, axis, block):
+    """Shape of the scales."""
+    if axis is None:
+        return ()
+    return (shape[axis],) if block is None else tuple(-(-size // block) if d == axis else size for d, size in enumerate(shape))
+
+
+def spread(numbers, shape, axis, block):
     """Scales or zero points beside the elements to which they belong."""
-    return numbers if axis is None else np.broadcast_to(numbers.reshape([-1 if d == axis else 1 for d in range(len(shape))]), shape)
+    if axis is None:
+        return numbers
+    if block is not None:
+        return np.repeat(numbers, block, axis).take(range(shape[axis]), axis)
+    return np.broadcast_to(numbers.reshape([-1 if d == axis else 1 for d in range(len(shape))]), shape)
 
 
-def quantized(x, scale, zero, stored, precision):
+def quantized(x, scale, zero, stored, precision, saturate=True):
     with np.errstate(all="ignore"):
         quotient = (x.astype(np.float32) / scale.astype(np.float32)).astype(precision).astype(np.float32)
-    info = np.iinfo(stored)
+        if not is_integer(stored):
+            moved = quotient + (0 if zero is None else zero.astype(np.float32))
+            largest = float(ml_dtypes.finfo(stored).max)
+            return (np.clip(moved, -largest, largest) if saturate else moved).astype(stored)
+    info = ml_dtypes.iinfo(stored)
     rounded = np.rint(quotient.astype(np.float64)) + (0 if zero is None else zero.astype(np.float64))
-    return np.where(np.isnan(rounded), info.min, np.clip(rounded, info.min, info.max)).astype(stored)
+    return np.where(np.isnan(rounded), info.min, np.clip(rounded, info.min, info.max)).astype(np.int32).astype(stored)
 
 
 def dequantized(x, scale, zero, dtype):
+    wide = np.float64 if x.dtype == np.int32 else np.float32
     with np.errstate(all="ignore"):
-        return ((x.astype(np.float32) - (0 if zero is None else zero.astype(np.float32))) * scale.astype(np.float32)).astype(dtype)
+        return ((x.astype(wide) - (0 if zero is None else zero.astype(wide))) * scale.astype(wide)).astype(dtype)
 
 
 def dynamically(x):
@@ -102,38 +127,79 @@ def dynamically(x):
 
 
 def numbers(random, dtype, shape):
-    """Elements of a stored type."""
-    info = np.iinfo(dtype)
-    return random.integers(info.min, info.max + 1, shape).astype(dtype)
+    """Elements of a stored type: any bits."""
+    if is_integer(dtype):
+        info = ml_dtypes.iinfo(dtype)
+        return random.integers(info.min, info.max + 1, shape).astype(dtype)
+    return np.asarray(random.integers(0, 2 ** SHORT.get(dtype, 8), shape)).astype(np.uint8).view(dtype)
 
 
-def operands(random, shape, axis, dtype, stored):
-    """x and scales in dtype, and zero points: many quotients are ties, some are out of range or not finite."""
-    count = () if axis is None else shape[axis]
-    scale = np.asarray(np.exp2(random.integers(-6, 3, count)) * np.where(random.random(count) < 0.5, 1, 1.375)).astype(dtype)
-    halves = random.integers(-600, 600, shape) / 2
-    x = np.where(random.random(shape) < 0.5, halves, halves * random.random(shape)) * spread(scale, shape, axis).astype(np.float64)
-    x.flat[:: x.size // 7] = [np.nan, np.inf, -np.inf, 1e30, -1e30, -0.0, 6e-8, 3e-42][: len(x.flat[:: x.size // 7])]
+def operands(random, form, dtype, stored, scale_type=None):
+    """x and scales, in dtype, and zero points: many quotients are ties, some are out of range or not finite."""
+    shape, count = form[0], counts(*form)
+    scale = np.asarray(np.exp2(random.integers(-6, 3, count)) * np.where(random.random(count) < 0.5, 1, 1.375)).astype(scale_type or dtype)
+    if scale_type == np.int32:
+        scale = np.asarray(random.integers(1, 4, count)).astype(np.int32)
+    most = 600 if is_integer(stored) else 8
+    halves = random.integers(-most, most, shape) / 2
+    x = np.where(random.random(shape) < 0.5, halves, halves * random.random(shape)) * spread(scale, *form).astype(np.float64)
+    if dtype == np.int32:
+        return random.integers(-900, 900, shape).astype(np.int32), scale, numbers(random, stored, count)
+    at = range(0, x.size, x.size // 7)
+    x.flat[at] = [np.nan, np.inf, -np.inf, 1e30, -1e30, -0.0, 6e-8, 3e-42][: len(at)]
     return x.astype(dtype), scale, numbers(random, stored, count)
 
 
-def by_scale(shape, axis):
-    """Both operators, of all types, with zero points and without."""
-    model, random = Model(), np.random.default_rng(7)
-    place = {} if axis is None else {"axis": axis}
-    for dtype, stored, shifted in itertools.product(FLOATS, STORED, (True, False)):
-        x, scale, zero = operands(random, shape, axis, dtype, stored)
-        around = (spread(scale, shape, axis), spread(zero, shape, axis) if shifted else None)
+def placed(form):
+    return {name: value for name, value in zip(("axis", "block_size"), form[1:]) if value is not None}
+
+
+def by_scale(form):
+    """Both operators between floats and bytes, with zero points and without."""
+    model, random, place = Model(), np.random.default_rng(7), placed(form)
+    for dtype, stored, shifted in itertools.product(FLOATS, BYTES, (True, False)):
+        x, scale, zero = operands(random, form, dtype, stored)
+        around = (spread(scale, *form), spread(zero, *form) if shifted else None)
         rest = [scale, zero] if shifted else [scale]
         kept = place if shifted else {**place, "output_dtype": TYPES[stored]}
         model.node("QuantizeLinear", [x, *rest], [quantized(x, *around, stored, dtype)], **kept)
         model.node("QuantizeLinear", [x, *rest], [quantized(x, *around, stored, np.float32)], **kept, precision=TensorProto.FLOAT)
-        codes = numbers(random, stored, shape)
+        codes = numbers(random, stored, form[0])
         model.node("DequantizeLinear", [codes, *rest], [dequantized(codes, *around, dtype)], **place)
-        if dtype != ml_dtypes.bfloat16 and shifted:
-            given = {"axis": 0 if axis is None else axis}
+        if dtype != ml_dtypes.bfloat16 and shifted and "block_size" not in place:
+            given = {"axis": 0, **place}
             model.node("QuantizeLinear", [x, *rest], [quantized(x, *around, stored, np.float32)], "com.microsoft", **given)
             model.node("DequantizeLinear", [codes, *rest], [dequantized(codes, *around, dtype)], "com.microsoft", **given)
+    return model
+
+
+def by_type(form):
+    """The types of the general kernels; scales, zero points and saturation come in turns."""
+    model, random, place = Model(), np.random.default_rng(11), placed(form)
+    scales = itertools.cycle([*FLOATS, E8M0, np.dtype(np.int32)])
+    for i, (dtype, stored) in enumerate(itertools.product([*FLOATS, np.dtype(np.int32)], RARE + BYTES)):
+        scale_type, shifted, saturate = next(scales), i % 3 > 0, i % 2 == 0
+        x, scale, zero = operands(random, form, dtype, stored, scale_type)
+        around = (spread(scale, *form), spread(zero, *form) if shifted else None)
+        rest = [scale, zero] if shifted else [scale]
+        kept = {**place, "saturate": int(saturate)} | ({} if shifted else {"output_dtype": TYPES[stored]})
+        precision = scale_type if scale_type in FLOATS else np.float32
+        model.node("QuantizeLinear", [x, *rest], [quantized(x, *around, stored, precision, saturate)], **kept)
+        for given in FLOATS[: i % 4]:
+            model.node("QuantizeLinear", [x, *rest], [quantized(x, *around, stored, given, saturate)], **kept, precision=TYPES[given])
+        if dtype in FLOATS and scale_type != np.int32:
+            codes = numbers(random, stored, form[0])
+            model.node("DequantizeLinear", [codes, *rest], [dequantized(codes, *around, dtype)], **place, output_dtype=TYPES[dtype])
+    for dtype, shifted in itertools.product(FLOATS, (True, False)):
+        scale = operands(random, form, dtype, np.dtype(np.int8))[1]
+        codes, zero = (random.integers(-(2**31), 2**31, shape).astype(np.int32) for shape in (form[0], scale.shape))
+        codes.flat[::2] >>= 20
+        zero = np.asarray(zero)
+        around = (spread(scale, *form), spread(zero, *form) if shifted else None)
+        model.node("DequantizeLinear", [codes, scale, zero][: 2 + shifted], [dequantized(codes, *around, dtype)], **place)
+    # Just above the middle of two halves, where a float lies upon it.
+    codes, scale = np.array([(2049 << 13) + 1], np.int32), np.asarray(np.float16(2**-13))
+    model.node("DequantizeLinear", [codes, scale], [np.array([2050], np.float16)])
     return model
 
 
@@ -166,7 +232,7 @@ def main():
     tinyort, provider = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "cudasim"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        models = [by_scale(*form) for form in FORMS] + [by_range()]
+        models = [by_scale(form) for form in FORMS + BLOCKS] + [by_type(form) for form in FORMS + BLOCKS] + [by_range()]
         problems = [problem for model in models for problem in model.check(tinyort, provider, folder)]
         problems.append(converted_between(tinyort, provider, folder))
     failed = sum(map(bool, problems))

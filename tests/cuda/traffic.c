@@ -36,6 +36,11 @@ static const traffic_case table[] = {
     {"Gelu 20; ; T[256,768]", {1.1, 1.1}, ALL},
     {"Cast 13; to=10; f32[256,768]", {1.1}, ALL},
     {"Cast 13; to=1; f16[256,768]", {1.1}, ALL},
+    {"QuantizeLinear 19; ; T[256,768] T[] u8[]", {1.1, 1.1}, ALL},
+    /* Scales are read once a row, mostly out of a cache. */
+    {"DequantizeLinear 19; axis=-1; i8[256,768] T[768] i8[768]", {2.0, 2.0}, ALL},
+    {"DequantizeLinear 21; block_size=32 axis=-1; i4[256,768] T[256,24] i4[256,24]", {1.55, 1.95}, ALL},
+    {"DynamicQuantizeLinear 11; ; f32[256,768]; 3", {1.95}, ALL}, /* x is read for its range, and again */
     {"Where 16; ; bool[256,768] T[256,768] T[256,768]", {1.1, 1.1}, ALL},
     {"Softmax 13; axis=-1; T[1536,128]", {1.1, 1.1}, ALL},
     {"Softmax 13; axis=-1; T[4096,64]", {1.1, 1.1}, ALL},

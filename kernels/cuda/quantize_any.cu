@@ -1,0 +1,138 @@
+/* quantize_any.cu - quantization and its inverse for types, and scales, that quantize.cu does not know: how numbers are
+ * stored, and where their scales are, is told in arguments. The bits are those of ops/quantize.c. Read first:
+ * quantize.cu. */
+#include "kernels/cuda/gpu.h"
+
+#define SMALL_FLOAT_FUNCTION static __device__ inline
+#include "kernels/cuda/any_number.h"
+#include "kernels/cuda/grid.h"
+#include "kernels/cuda/quantize.h"
+
+/* ---- numbers ---- */
+
+static __device__ __forceinline__ uint32_t code_at(const gpu_code &code, const void *data, uint64_t i) {
+    const uint8_t *bytes = (const uint8_t *)data;
+    switch (code.bits) {
+    case 32: return ((const uint32_t *)data)[i];
+    case 16: return ((const uint16_t *)data)[i];
+    case 8: return bytes[i];
+    default: break;
+    }
+    const uint64_t bit = i * (uint64_t)code.bits;
+    const int shift = (int)(bit % 8);
+    uint32_t word = bytes[bit / 8];
+    if (shift + code.bits > 8) word |= (uint32_t)bytes[bit / 8 + 1] << 8; /* of 6 bits */
+    return word >> shift & ((1u << code.bits) - 1);
+}
+
+/* An integer of up to 32 bits. */
+static __device__ __forceinline__ int integer_at(const gpu_code &code, const void *data, uint64_t i) {
+    const uint32_t bits = code_at(code, data, i), sign = code.is_signed ? 1u << (code.bits - 1) : 0;
+    return (int)((bits ^ sign) - sign);
+}
+
+static __device__ float number_at(const gpu_code &code, const void *data, uint64_t i) {
+    switch (code.kind) {
+    case GPU_CODE_INTEGER: return (float)integer_at(code, data, i);
+    case GPU_CODE_FLOAT: return ((const float *)data)[i];
+    case GPU_CODE_E8M0: return decode_e8m0(code_at(code, data, i));
+    default: return decode(&code.format, code_at(code, data, i));
+    }
+}
+
+/* Which scale and zero point element i has. */
+static __device__ __forceinline__ uint64_t scale_of(const gpu_linear_any &p, uint64_t i) {
+    const uint64_t max = p.linear.count;
+    uint64_t within = i, index = divide(&within, p.linear.inner, max);
+    const uint64_t outer = divide(&index, p.linear.length, max);
+    if (!p.blocks) return index;
+    return (outer * p.blocks + divide(&index, p.block, max)) * p.linear.inner.value + within;
+}
+
+/* ---- quantizing ---- */
+
+/* As in quantize.cu. */
+static __device__ __forceinline__ uint32_t rounded_code(const gpu_code &code, float quotient, int zero) {
+    const uint32_t mask = (1u << code.bits) - 1;
+    const float least = code.is_signed ? -(float)(1u << (code.bits - 1)) : 0.0f, low = least - (float)zero;
+    const float clamped = fminf(fmaxf(quotient, low), low + (float)mask);
+    return (__float_as_uint(clamped + 0x1.8p23f) + (unsigned)zero) & mask;
+}
+
+static __device__ __forceinline__ uint32_t quantized_code(const gpu_linear_any &p, uint64_t i) {
+    const gpu_linear &l = p.linear;
+    const uint64_t at = scale_of(p, i);
+    float quotient = __fdiv_rn(number_at(p.real, l.x, i), number_at(p.scale, l.scale, at));
+    if (p.precision == GPU_HALF) quotient = (float)(half)quotient;
+    if (p.precision == GPU_BFLOAT16) quotient = (float)(bfloat16)quotient;
+    if (p.quantized.kind == GPU_CODE_INTEGER)
+        return rounded_code(p.quantized, quotient, l.zero ? integer_at(p.quantized, l.zero, at) : 0);
+    const float zero = l.zero ? number_at(p.quantized, l.zero, at) : 0.0f;
+    return encode(&p.quantized.format, (double)(quotient + zero), p.saturate);
+}
+
+/* Elements that fill whole bytes: 2 of 4 bits, 4 of 2 or 6; one of 8 or 16. */
+static __host__ __device__ __forceinline__ unsigned elements_in_bytes(int bits) {
+    return bits % 8 == 0 ? 1 : bits == 4 ? 2 : 4;
+}
+
+/* A thread writes whole bytes. */
+static __global__ void quantize_any(const gpu_linear_any p) {
+    const unsigned bits = (unsigned)p.quantized.bits, each = elements_in_bytes(p.quantized.bits);
+    uint8_t *y = (uint8_t *)p.linear.y;
+    for (size_t i = grid_first() * each; i < p.linear.count; i += grid_stride() * each) {
+        const unsigned count = (unsigned)min(p.linear.count - i, (size_t)each), bytes = (count * bits + 7) / 8;
+        uint32_t word = 0;
+        for (unsigned k = 0; k < count; k++) word |= quantized_code(p, i + k) << (k * bits);
+        for (unsigned b = 0; b < bytes; b++) y[i * bits / 8 + b] = (uint8_t)(word >> (8 * b));
+    }
+}
+
+/* ---- dequantizing ---- */
+
+/* Differences of int32, and their products, do not fit a float. */
+static __device__ __forceinline__ double wide_number(const gpu_linear_any &p, uint64_t i, uint64_t at) {
+    const gpu_linear &l = p.linear;
+    const double zero = l.zero ? (double)((const int32_t *)l.zero)[at] : 0.0;
+    return ((double)((const int32_t *)l.x)[i] - zero) * (double)number_at(p.scale, l.scale, at);
+}
+
+static __device__ __forceinline__ float number(const gpu_linear_any &p, uint64_t i, uint64_t at) {
+    const gpu_linear &l = p.linear;
+    const float zero = l.zero ? number_at(p.quantized, l.zero, at) : 0.0f;
+    return (number_at(p.quantized, l.x, i) - zero) * number_at(p.scale, l.scale, at);
+}
+
+template <class Y> static __global__ void dequantize_any(const gpu_linear_any p) {
+    Y *y = (Y *)p.linear.y;
+    for (size_t i = grid_first(); i < p.linear.count; i += grid_stride()) {
+        const uint64_t at = scale_of(p, i);
+        if (p.quantized.bits == 32)
+            convert(any_real(wide_number(p, i, at)), y + i);
+        else
+            y[i] = (Y)number(p, i, at);
+    }
+}
+
+/* ---- launchers ---- */
+
+cudaError_t gpu_run_quantize_any(gpu_stream stream, const gpu_linear_any *p) {
+    const size_t count = p->linear.count, each = elements_in_bytes(p->quantized.bits);
+    if (!count) return cudaSuccess;
+    return launch(quantize_any, grid_blocks((count + each - 1) / each), GRID_THREADS, 0, stream, *p);
+}
+
+cudaError_t gpu_load_quantize_any() {
+    return load_kernel(quantize_any);
+}
+
+cudaError_t gpu_run_dequantize_any(gpu_stream stream, gpu_type y, const gpu_linear_any *p) {
+    if (!p->linear.count) return cudaSuccess;
+    return for_image(y, [=](auto zero) {
+        return launch(dequantize_any<decltype(zero)>, grid_blocks(p->linear.count), GRID_THREADS, 0, stream, *p);
+    });
+}
+
+cudaError_t gpu_load_dequantize_any(gpu_type y) {
+    return for_image(y, [](auto zero) { return load_kernel(dequantize_any<decltype(zero)>); });
+}
