@@ -63,6 +63,11 @@ enum { TORT_QLINEAR_A = 0, TORT_QLINEAR_B = 3, TORT_QLINEAR_C = 6 };
  */
 enum { TORT_QLINEAR_PART = 2, TORT_QLINEAR_PARTS = 3 };
 
+/* Params of QLinearLeakyRelu. */
+typedef struct tort_qlinear_leaky {
+    float alpha;
+} tort_qlinear_leaky;
+
 /* Params of QLinearConcat. */
 typedef struct tort_qlinear_concat {
     int32_t axis;

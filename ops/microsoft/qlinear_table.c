@@ -11,17 +11,13 @@
 
 /* ---- functions --------------------------------------------------------------------------------------------------- */
 
-typedef struct leaky_params {
-    float alpha;
-} leaky_params;
-
 static tort_status infer_function(tort_infer *infer) {
     tort_infer_same(infer, 0, 0);
     return tort_linear_check(infer, 0x1e);
 }
 
 static tort_status resolve_leaky(tort_resolve *resolve) {
-    leaky_params *params = resolve->params;
+    tort_qlinear_leaky *params = resolve->params;
     params->alpha = tort_attr_float(resolve->node, "alpha");
     return TORT_OK;
 }
@@ -32,7 +28,7 @@ static float sigmoid(const void *params, float x) {
 }
 
 static float leaky_relu(const void *params, float x) {
-    const leaky_params *leaky = params;
+    const tort_qlinear_leaky *leaky = params;
     return x >= 0 ? x : leaky->alpha * x;
 }
 
@@ -144,7 +140,7 @@ const tort_op tort_ops_qlinear_table[] = {
     {"com.microsoft", "QLinearSigmoid", 1, 1, FUNCTION, "Y:T", "T=uint8|int8", "", .flags = TORT_OP_IN_PLACE,
      .infer = infer_function, .reference = run_sigmoid},
     {"com.microsoft", "QLinearLeakyRelu", 1, 1, FUNCTION, "Y:T", "T=uint8|int8", "alpha:float=0.01",
-     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(leaky_params), infer_function, resolve_leaky, run_leaky},
+     .flags = TORT_OP_IN_PLACE, .params_size = sizeof(tort_qlinear_leaky), infer_function, resolve_leaky, run_leaky},
     {"com.microsoft", "QLinearConcat", 1, 1, "Y_scale:TF Y_zero_point:T8 inputs+:TV", "Y:T8",
      "T8=uint8|int8 TF=float TV=uint8|int8|float", "axis:int!", .params_size = sizeof(tort_qlinear_concat),
      infer_concat, resolve_concat, run_concat},

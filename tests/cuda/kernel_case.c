@@ -345,7 +345,7 @@ static void write_attribute(onnx_bytes *b, const tort_op *row, const char *text)
 }
 
 void kernel_case_write(const kernel_case *c, onnx_bytes *b) {
-    char inputs[CASE_WORD] = "", outputs[CASE_WORD] = "", attributes[sizeof c->attributes], name[16];
+    char inputs[5 * CASE_TENSORS] = "", outputs[CASE_WORD] = "", attributes[sizeof c->attributes], name[16];
     const tort_op *row = kernel_case_row(c->line);
     for (int32_t i = 0; i < c->input_count; i++)
         sprintf(inputs + strlen(inputs), c->inputs[i].tensor.type ? "x%d " : "- ", (int)i);

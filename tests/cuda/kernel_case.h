@@ -18,7 +18,7 @@
 #include "runtime/include/op.h"
 #include "tests/onnx_bytes.h"
 
-enum { CASE_TENSORS = 16, CASE_WORD = 64 };
+enum { CASE_TENSORS = 32, CASE_WORD = 64 };
 
 typedef struct case_input {
     tort_tensor tensor; /* type UNDEFINED: absent. Owns its data */
