@@ -282,6 +282,7 @@ static gpu_bytes_conv conv_of(const tort_call *call) {
                             .sums = {.as = in->y_scale < 0 ? GPU_SUMS_INT32 : GPU_SUMS_BYTES,
                                      .a_signed = call->inputs[0].type == TORT_INT8,
                                      .b_signed = call->inputs[in->w].type == TORT_INT8,
+                                     .bias_in_sums = true,
                                      .y_signed = call->outputs[0].type == TORT_INT8,
                                      .a_zero = numbers_of(call, in->x_zero),
                                      .a_scale = numbers_of(call, in->x_scale),

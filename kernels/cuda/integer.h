@@ -23,10 +23,11 @@ typedef struct gpu_numbers {
 } gpu_numbers;
 
 /* Scales are floats, or halves where the output is; zero points have the type of their tensor; the bias of columns is
- * int32 where the output is bytes, else of the output's type. */
+ * int32 and part of the sums, or of the output's type and added to it. */
 typedef struct gpu_sums {
     gpu_sums_as as;
     bool a_signed, b_signed, y_signed;
+    bool bias_in_sums;
     gpu_numbers a_zero, a_scale, b_zero, b_scale, bias; /* of rows, rows, columns, columns, columns */
     const void *y_scale, *y_zero;
     const int32_t *row_sums; /* NULL: the zero points of B are 0 */

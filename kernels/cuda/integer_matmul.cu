@@ -68,8 +68,8 @@ enum { PACK_COLUMNS = 32, PACK_STEP = 32, PACK_WORDS = PACK_STEP / 4, FLIP = 0x8
 
 /* Packs 32 columns of a matrix a block: threads read along rows, 32 rows at a time, and write 4 bytes of a line each.
  */
-static __global__ void pack_bytes(const uint8_t *b, bool is_signed, int64_t matrices, int64_t n, int64_t k,
-                                  int64_t line, int64_t bytes, char *packed) {
+static __global__ void pack_bytes(const uint8_t *b, bool by_columns, bool is_signed, int64_t matrices, int64_t n,
+                                  int64_t k, int64_t line, int64_t bytes, char *packed) {
     __shared__ uint8_t stage[PACK_STEP][PACK_COLUMNS + 4];
     __shared__ int32_t sums[PACK_WORDS][PACK_COLUMNS];
     const int column = (int)threadIdx.x % PACK_COLUMNS, word = (int)threadIdx.x / PACK_COLUMNS;
@@ -82,7 +82,9 @@ static __global__ void pack_bytes(const uint8_t *b, bool is_signed, int64_t matr
             __syncthreads();
             for (int i = word; i < PACK_STEP; i += PACK_WORDS) {
                 const bool inside = at + i < k && first + column < n;
-                const uint8_t byte = inside ? from[(at + i) * n + first + column] : (uint8_t)0;
+                const uint8_t byte =
+                    inside ? from[by_columns ? (first + column) * k + at + i : (at + i) * n + first + column]
+                           : (uint8_t)0;
                 stage[i][column] = inside && !is_signed ? (uint8_t)(byte ^ FLIP) : byte;
             }
             __syncthreads();
@@ -155,12 +157,12 @@ cudaError_t gpu_run_integer_matmul(gpu_stream stream, const gpu_integer_matmul *
                               *parts, (uintptr_t)y % 16 == 0 && p->n % PIECE == 0);
 }
 
-cudaError_t gpu_pack_bytes(gpu_stream stream, const void *b, bool is_signed, int64_t matrices, int64_t n, int64_t k,
-                           void *packed) {
+cudaError_t gpu_pack_bytes(gpu_stream stream, const void *b, bool by_columns, bool is_signed, int64_t matrices,
+                           int64_t n, int64_t k, void *packed) {
     if (!n || !matrices) return cudaSuccess;
     const dim3 grid((unsigned)gpu_pieces(n, PACK_COLUMNS), grid_extent((size_t)matrices));
-    return launch(pack_bytes, grid, PACK_COLUMNS * PACK_WORDS, 0, stream, (const uint8_t *)b, is_signed, matrices, n, k,
-                  gpu_byte_line(k), gpu_byte_matrix(n, k), (char *)packed);
+    return launch(pack_bytes, grid, PACK_COLUMNS * PACK_WORDS, 0, stream, (const uint8_t *)b, by_columns, is_signed,
+                  matrices, n, k, gpu_byte_line(k), gpu_byte_matrix(n, k), (char *)packed);
 }
 
 cudaError_t gpu_sum_byte_rows(gpu_stream stream, const void *a, bool is_signed, int64_t rows, int64_t k,

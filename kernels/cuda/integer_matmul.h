@@ -18,9 +18,9 @@ typedef struct gpu_integer_matmul {
 /* packed: all matrices of B, one after another, each as integer.h says. */
 GPU_LAUNCHER gpu_run_integer_matmul(gpu_stream stream, const gpu_integer_matmul *p, const void *a, const void *packed,
                                     void *y, const gpu_tiling *tiling, const gpu_parts *parts);
-/* Packs `matrices` matrices (k, n) of bytes. */
-GPU_LAUNCHER gpu_pack_bytes(gpu_stream stream, const void *b, bool is_signed, int64_t matrices, int64_t n, int64_t k,
-                            void *packed);
+/* Packs `matrices` matrices (k, n) of bytes, which are stored by rows or by columns. */
+GPU_LAUNCHER gpu_pack_bytes(gpu_stream stream, const void *b, bool by_columns, bool is_signed, int64_t matrices,
+                            int64_t n, int64_t k, void *packed);
 /* sums[i] = the sum of row i of `rows` rows of k bytes. */
 GPU_LAUNCHER gpu_sum_byte_rows(gpu_stream stream, const void *a, bool is_signed, int64_t rows, int64_t k,
                                int32_t *sums);

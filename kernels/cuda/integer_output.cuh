@@ -44,10 +44,10 @@ template <int COUNT> struct integer_columns {
             sum[i] = column_sums ? column_sums[at] : 0;
             zero[i] = p.row_sums ? (p.b_signed ? 0 : -128) : 0;
             if (p.row_sums && p.b_zero.at) zero[i] += byte_at(p.b_zero.at, at * p.b_zero.step, p.b_signed);
-            bias[i] = p.bias.at && p.as == GPU_SUMS_BYTES ? ((const int32_t *)p.bias.at)[at * p.bias.step] : 0;
+            bias[i] = p.bias.at && p.bias_in_sums ? ((const int32_t *)p.bias.at)[at * p.bias.step] : 0;
             if (p.as == GPU_SUMS_INT32) continue;
             scale[i] = scale_at(p, p.b_scale, at);
-            shift[i] = p.bias.at && p.as != GPU_SUMS_BYTES ? scale_at(p, p.bias, at) : 0.0f;
+            shift[i] = p.bias.at && !p.bias_in_sums ? scale_at(p, p.bias, at) : 0.0f;
         }
         if (p.as == GPU_SUMS_INT32) return;
         const float a = scale_at(p, p.a_scale, 0);

@@ -64,19 +64,19 @@ static tort_status prepare(tort_prepare *p) {
     return cuda_loaded(p, o.back ? gpu_load_dequantize_any(gpu_type_of(o.real)) : gpu_load_quantize_any());
 }
 
-static gpu_linear linear_of(const tort_call *call) {
+static gpu_quantize linear_of(const tort_call *call) {
     const tort_quantize *q = call->params;
     const tort_tensor *x = &call->inputs[0];
     const int64_t count = tort_count(x);
     const bool one = q->granularity == TORT_PER_TENSOR;
-    return (gpu_linear){.count = (size_t)count,
-                        .inner = gpu_divisor_of(one ? count : q->inner, (uint64_t)count),
-                        .length = gpu_divisor_of(one ? 1 : q->length, (uint64_t)count),
-                        .rounds = q->precision == x->type,
-                        .scale = call->inputs[1].data,
-                        .zero = cuda_input(call, 2),
-                        .x = x->data,
-                        .y = call->outputs[0].data};
+    return (gpu_quantize){.count = (size_t)count,
+                          .inner = gpu_divisor_of(one ? count : q->inner, (uint64_t)count),
+                          .length = gpu_divisor_of(one ? 1 : q->length, (uint64_t)count),
+                          .rounds = q->precision == x->type,
+                          .scale = call->inputs[1].data,
+                          .zero = cuda_input(call, 2),
+                          .x = x->data,
+                          .y = call->outputs[0].data};
 }
 
 static gpu_code code_of(tort_type type) {
@@ -110,35 +110,39 @@ static tort_status run(const tort_call *call) {
     const gpu_type real = gpu_type_of(o.real);
     const bool is_signed = o.quantized == TORT_INT8;
     if (!is_common(call->params, &o)) return run_any(call, &o);
-    const gpu_linear p = linear_of(call);
+    const gpu_quantize p = linear_of(call);
     return cuda_launched(call, o.back ? gpu_run_dequantize(cuda_stream_of(call), is_signed, real, &p)
                                       : gpu_run_quantize(cuda_stream_of(call), real, is_signed, &p));
 }
 
-static tort_status prepare_dynamic(tort_prepare *p) {
+tort_status tort_cuda_prepare_dynamic(tort_prepare *p) {
     const cudaError_t code = gpu_load_byte_scale(GPU_FLOAT);
     return cuda_loaded(p, code ? code : gpu_load_quantize(GPU_FLOAT, false));
 }
 
-static tort_status run_dynamic(const tort_call *call) {
-    const int64_t count = tort_count(&call->inputs[0]);
+tort_status tort_cuda_quantize_dynamically(const tort_call *call, const tort_tensor *x, gpu_byte_scale *scratch,
+                                           float *scale, uint8_t *zero, void *y) {
+    const int64_t count = tort_count(x);
     const cuda_stream *stream = call->stream;
+    const gpu_quantize p = {.count = (size_t)count,
+                            .inner = gpu_divisor_of(count, (uint64_t)count),
+                            .length = gpu_divisor_of(1, (uint64_t)count),
+                            .scale = &scratch->divisor,
+                            .zero = zero,
+                            .x = x->data,
+                            .y = y};
+    const cudaError_t code =
+        gpu_run_byte_scale(cuda_stream_of(call), GPU_FLOAT, p.x, p.count, scratch, stream->arrivals, scale, zero);
+    if (code || !y) return cuda_launched(call, code);
+    return cuda_launched(call, gpu_run_quantize(cuda_stream_of(call), GPU_FLOAT, false, &p));
+}
+
+static tort_status run_dynamic(const tort_call *call) {
     gpu_byte_scale *scratch = call->scratch;
     float *scale = cuda_output(call, 1);
     uint8_t *zero = cuda_output(call, 2);
-    if (!scale) scale = &scratch->scale;
-    if (!zero) zero = &scratch->zero;
-    const gpu_linear p = {.count = (size_t)count,
-                          .inner = gpu_divisor_of(count, (uint64_t)count),
-                          .length = gpu_divisor_of(1, (uint64_t)count),
-                          .scale = &scratch->divisor,
-                          .zero = zero,
-                          .x = call->inputs[0].data,
-                          .y = cuda_output(call, 0)};
-    const cudaError_t code =
-        gpu_run_byte_scale(cuda_stream_of(call), GPU_FLOAT, p.x, p.count, scratch, stream->arrivals, scale, zero);
-    if (code || !p.y) return cuda_launched(call, code);
-    return cuda_launched(call, gpu_run_quantize(cuda_stream_of(call), GPU_FLOAT, false, &p));
+    return tort_cuda_quantize_dynamically(call, &call->inputs[0], scratch, scale ? scale : &scratch->scale,
+                                          zero ? zero : &scratch->zero, cuda_output(call, 0));
 }
 #endif
 
@@ -157,7 +161,7 @@ const tort_kernel tort_cuda_quantize_kernels[] = {
     {"com.microsoft", "DequantizeLinear", "dequantize", LINEAR, ONE_IN_ANY_ORDER(DEQUANTIZE)},
     {"com.microsoft", "QuantizeLinear", "quantize_axis", LINEAR},
     {"com.microsoft", "DequantizeLinear", "dequantize_axis", LINEAR, .variant = DEQUANTIZE},
-    {"", "DynamicQuantizeLinear", "quantize_dynamically", .size = size_dynamic, .prepare = CUDA_ONLY(prepare_dynamic),
-     .run = CUDA_ONLY(run_dynamic)},
+    {"", "DynamicQuantizeLinear", "quantize_dynamically", .size = size_dynamic,
+     .prepare = CUDA_ONLY(tort_cuda_prepare_dynamic), .run = CUDA_ONLY(run_dynamic)},
     {.op = NULL},
 };

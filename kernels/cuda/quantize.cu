@@ -21,7 +21,7 @@ template <class B> struct linear {
 /* Calls use(k, part, scale) for the elements i, i + 1 ... of a pack: for all at once if they have one scale, part being
  * the whole pack's size, otherwise, as the axis is the last, for each. R: type of scales. */
 template <class R, class B, int size, class Use>
-static __device__ __forceinline__ void each_scale(const gpu_linear &p, size_t i, const Use &use) {
+static __device__ __forceinline__ void each_scale(const gpu_quantize &p, size_t i, const Use &use) {
     uint64_t index = i;
     const R *scale = (const R *)p.scale;
     const B *zero = (const B *)p.zero;
@@ -60,7 +60,7 @@ static __device__ __forceinline__ void quantize_all(known<part>, const X *x, con
 }
 
 template <int size, class X, class Y>
-static __device__ __forceinline__ void quantize_range(const gpu_linear &p, size_t first, size_t end) {
+static __device__ __forceinline__ void quantize_range(const gpu_quantize &p, size_t first, size_t end) {
     for (size_t i = first + grid_first() * size; i < end; i += grid_stride() * size) {
         const pack<X, size> value = load_pack<size>((const X *)p.x + i);
         pack<Y, size> result;
@@ -71,7 +71,7 @@ static __device__ __forceinline__ void quantize_range(const gpu_linear &p, size_
     }
 }
 
-template <class X, class Y> static __global__ void quantize(const gpu_linear p, size_t packed) {
+template <class X, class Y> static __global__ void quantize(const gpu_quantize p, size_t packed) {
     quantize_range<pack_size<X, Y>::VALUE, X, Y>(p, 0, packed);
     quantize_range<1, X, Y>(p, packed, p.count);
 }
@@ -79,7 +79,7 @@ template <class X, class Y> static __global__ void quantize(const gpu_linear p, 
 /* ---- dequantizing ---- */
 
 template <int size, class X, class Y>
-static __device__ __forceinline__ void dequantize_range(const gpu_linear &p, size_t first, size_t end) {
+static __device__ __forceinline__ void dequantize_range(const gpu_quantize &p, size_t first, size_t end) {
     for (size_t i = first + grid_first() * size; i < end; i += grid_stride() * size) {
         const pack<X, size> value = load_pack<size>((const X *)p.x + i);
         pack<Y, size> result;
@@ -91,7 +91,7 @@ static __device__ __forceinline__ void dequantize_range(const gpu_linear &p, siz
     }
 }
 
-template <class X, class Y> static __global__ void dequantize(const gpu_linear p, size_t packed) {
+template <class X, class Y> static __global__ void dequantize(const gpu_quantize p, size_t packed) {
     dequantize_range<pack_size<X, Y>::VALUE, X, Y>(p, 0, packed);
     dequantize_range<1, X, Y>(p, packed, p.count);
 }
@@ -151,7 +151,7 @@ static __global__ void byte_scale(const T *x, size_t packed, size_t count, gpu_b
 /* Number of leading elements that are taken in packs: all that fill some, if each has one scale, or its own pack of
  * scales. R: type of scales; B: of zero points. */
 template <int size, class R, class B, class X, class Y>
-static size_t packed_elements(const gpu_linear *p, const X *x, Y *y) {
+static size_t packed_elements(const gpu_quantize *p, const X *x, Y *y) {
     const bool one = p->length.value == 1 || p->inner.value % size == 0;
     const bool own = p->inner.value == 1 && p->length.value % size == 0 && pack_aligned<size>((const R *)p->scale) &&
                      pack_aligned<size>((const B *)p->zero);
@@ -163,7 +163,7 @@ template <class Use> static cudaError_t for_types(gpu_type type, bool is_signed,
     return for_image(type, [=](auto zero) { return is_signed ? use(zero, int8_t()) : use(zero, uint8_t()); });
 }
 
-cudaError_t gpu_run_quantize(gpu_stream stream, gpu_type x, bool is_signed, const gpu_linear *p) {
+cudaError_t gpu_run_quantize(gpu_stream stream, gpu_type x, bool is_signed, const gpu_quantize *p) {
     if (!p->count) return cudaSuccess;
     return for_types(x, is_signed, [=](auto real, auto integer) {
         typedef decltype(real) X;
@@ -179,7 +179,7 @@ cudaError_t gpu_load_quantize(gpu_type x, bool is_signed) {
                      [](auto real, auto integer) { return load_kernel(quantize<decltype(real), decltype(integer)>); });
 }
 
-cudaError_t gpu_run_dequantize(gpu_stream stream, bool is_signed, gpu_type y, const gpu_linear *p) {
+cudaError_t gpu_run_dequantize(gpu_stream stream, bool is_signed, gpu_type y, const gpu_quantize *p) {
     if (!p->count) return cudaSuccess;
     return for_types(y, is_signed, [=](auto real, auto integer) {
         typedef decltype(integer) X;

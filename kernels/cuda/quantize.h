@@ -9,21 +9,21 @@
 
 /* x and y are [outer, length, inner]; each index of `length` has a scale and a zero point. One scale for all: length is
  * 1 and inner the count. */
-typedef struct gpu_linear {
+typedef struct gpu_quantize {
     size_t count;
     gpu_divisor inner, length; /* of numbers up to count */
     bool rounds;               /* quotients have the precision of x; else that of float */
     const void *scale, *zero;  /* of the types of the floats and of the integers; zero may be NULL: 0 */
     const void *x;
     void *y;
-} gpu_linear;
+} gpu_quantize;
 
 /* y[i] = saturated(x[i] / scale + zero): the quotient is rounded to even; NaN becomes the least integer. x: float, half
  * or bfloat16; y: int8 or uint8. */
-GPU_LAUNCHER gpu_run_quantize(gpu_stream stream, gpu_type x, bool is_signed, const gpu_linear *p);
+GPU_LAUNCHER gpu_run_quantize(gpu_stream stream, gpu_type x, bool is_signed, const gpu_quantize *p);
 GPU_LAUNCHER gpu_load_quantize(gpu_type x, bool is_signed);
 /* y[i] = (x[i] - zero) * scale, of the same types. */
-GPU_LAUNCHER gpu_run_dequantize(gpu_stream stream, bool is_signed, gpu_type y, const gpu_linear *p);
+GPU_LAUNCHER gpu_run_dequantize(gpu_stream stream, bool is_signed, gpu_type y, const gpu_quantize *p);
 GPU_LAUNCHER gpu_load_dequantize(bool is_signed, gpu_type y);
 
 /* ---- any types ---- */
@@ -40,7 +40,7 @@ typedef struct gpu_code {
 /* The numbers of `linear` and how they are stored; `quantized`: of x or y, and of the zero point. With blocks, the
  * scale of (o, a, i) is number (o * blocks + a / block) * inner + i. */
 typedef struct gpu_linear_any {
-    gpu_linear linear; /* `rounds` is not used */
+    gpu_quantize linear; /* `rounds` is not used */
     gpu_code real, scale, quantized;
     gpu_type precision; /* of the quotient */
     bool saturate;      /* small floats; integers always do */
@@ -73,5 +73,11 @@ typedef struct gpu_byte_scale {
 GPU_LAUNCHER gpu_run_byte_scale(gpu_stream stream, gpu_type type, const void *x, size_t count, gpu_byte_scale *scratch,
                                 uint32_t *arrivals, float *scale, uint8_t *zero);
 GPU_LAUNCHER gpu_load_byte_scale(gpu_type type);
+
+/* DynamicQuantizeLinear of floats x, for rows that quantize an operand themselves: y, scale and zero point are on the
+ * device; y may be NULL. */
+tort_status tort_cuda_quantize_dynamically(const tort_call *call, const tort_tensor *x, gpu_byte_scale *scratch,
+                                           float *scale, uint8_t *zero, void *y);
+tort_status tort_cuda_prepare_dynamic(tort_prepare *p);
 
 #endif

@@ -60,7 +60,7 @@ static __device__ __forceinline__ uint32_t rounded_code(const gpu_code &code, fl
 }
 
 static __device__ __forceinline__ uint32_t quantized_code(const gpu_linear_any &p, uint64_t i) {
-    const gpu_linear &l = p.linear;
+    const gpu_quantize &l = p.linear;
     const uint64_t at = scale_of(p, i);
     float quotient = __fdiv_rn(number_at(p.real, l.x, i), number_at(p.scale, l.scale, at));
     if (p.precision == GPU_HALF) quotient = (float)(half)quotient;
@@ -92,13 +92,13 @@ static __global__ void quantize_any(const gpu_linear_any p) {
 
 /* Differences of int32, and their products, do not fit a float. */
 static __device__ __forceinline__ double wide_number(const gpu_linear_any &p, uint64_t i, uint64_t at) {
-    const gpu_linear &l = p.linear;
+    const gpu_quantize &l = p.linear;
     const double zero = l.zero ? (double)((const int32_t *)l.zero)[at] : 0.0;
     return ((double)((const int32_t *)l.x)[i] - zero) * (double)number_at(p.scale, l.scale, at);
 }
 
 static __device__ __forceinline__ float number(const gpu_linear_any &p, uint64_t i, uint64_t at) {
-    const gpu_linear &l = p.linear;
+    const gpu_quantize &l = p.linear;
     const float zero = l.zero ? number_at(p.quantized, l.zero, at) : 0.0f;
     return (number_at(p.quantized, l.x, i) - zero) * number_at(p.scale, l.scale, at);
 }
