@@ -12,12 +12,14 @@
 #include "ops/extent.h"
 #include "runtime/core/base/memory.h"
 
-/* Inputs of an operator; -1: it has none. Variants of the rows. */
+/* Inputs of an operator; -1: it has none. */
 typedef struct conv_inputs {
     int32_t x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias;
 } conv_inputs;
 
-enum { CHANNELS_LAST = 1, DEPTHWISE, PLANES, DIRECT };
+/* Kinds of rows. SHIFTED: of a W with another zero point. Its windows are packed twice, as W (less 128 of uint8) and as
+ * the zero point, negative, for each weight; so the difference, of 9 bits, is the sum of two products. */
+enum { CHANNELS_LAST = 1, DEPTHWISE, PLANES, DIRECT, KIND = 7, SHIFTED = 8 };
 enum { MAX_PRODUCTS = 33025, CHANNELS = 16 /* of a position of a packed window: a multiple */, PADDING = 16 };
 
 static const conv_inputs *inputs_of(const tort_op *op) {
@@ -27,16 +29,21 @@ static const conv_inputs *inputs_of(const tort_op *op) {
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
-static bool is_direct(const tort_node_view *node) {
-    return node->kernel->variant == DIRECT;
+static int32_t kind_of(const tort_kernel *row) {
+    return row->variant & KIND;
 }
 
-/* True if weights less their zero point are int8: it is known to be 0, or 128 of uint8. */
-static bool zero_is_known(const tort_node_view *node, const conv_inputs *in) {
-    const bool is_signed = node->inputs[in->w].type == TORT_INT8;
-    if (!tort_has_input(node, in->w_zero)) return is_signed;
-    const tort_info *zero = &node->inputs[in->w_zero];
-    return zero->uniform && zero->byte == (is_signed ? 0 : 128);
+static bool is_direct(const tort_node_view *node) {
+    return kind_of(node->kernel) == DIRECT;
+}
+
+/* True if the zero point of W is known; *zero: less 128 of uint8. */
+static bool zero_is_known(const tort_node_view *node, const conv_inputs *in, int32_t *zero) {
+    const bool is_signed = node->inputs[in->w].type == TORT_INT8, given = tort_has_input(node, in->w_zero);
+    const tort_info *info = &node->inputs[in->w_zero];
+    *zero = !given ? 0 : is_signed ? (int8_t)info->byte : info->byte;
+    if (!is_signed) *zero -= 128;
+    return !given || info->uniform;
 }
 
 static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
@@ -66,9 +73,12 @@ static tort_verdict claim_product(const tort_target *target, const tort_node_vie
     if (verdict.code != TORT_YES) return verdict;
     if (!node->inputs[in->x_zero].uniform)
         return tort_no(TORT_NO_DYNAMIC, "", "the zero point of X is not constant, so the padding is not known");
-    if (zero_is_known(node, in)) return verdict;
+    int32_t zero;
+    if (!zero_is_known(node, in, &zero))
+        return tort_no(TORT_NO_ATTR, "quantize weights symmetrically", "filters have different zero points");
+    if (!zero || (node->kernel->variant & SHIFTED && zero > -128)) return verdict;
     return tort_no(TORT_NO_ATTR, "quantize weights symmetrically",
-                   "the zero points of W are not known to be 0, or 128 of uint8");
+                   "is for a zero point of W of 0, or 128 of uint8, not %d more", (int)zero);
 }
 
 static tort_verdict claim_channels_last(const tort_target *target, const tort_node_view *node) {
@@ -106,17 +116,20 @@ static tort_verdict claim_planes(const tort_target *target, const tort_node_view
 
 /* ---- the product ------------------------------------------------------------------------------------------------- */
 
-/* Elements of a packed window: in planes those of W, else so many channels of each position. */
-static int64_t packed_length(const tort_node_view *node) {
-    const tort_conv_params *params = node->params;
+/* Elements of a window of W, with padding: in planes those of W, else so many channels of each position. */
+static int64_t window_length(const tort_kernel *row, const tort_conv_params *params) {
     const int64_t channels = params->channels / params->group, positions = tort_sliding_positions(&params->window);
-    if (node->kernel->variant == PLANES) return gpu_byte_line(channels * positions);
+    if (kind_of(row) == PLANES) return gpu_byte_line(channels * positions);
     return positions * gpu_pieces(channels, CHANNELS) * CHANNELS;
 }
 
-static gpu_nhwc_conv images_of(const tort_conv_params *params, int64_t length) {
+static int64_t packed_length(const tort_kernel *row, const tort_conv_params *params) {
+    return window_length(row, params) * (row->variant & SHIFTED ? 2 : 1);
+}
+
+static gpu_nhwc_conv images_of(const tort_kernel *row, const tort_conv_params *params) {
     gpu_nhwc_conv images = tort_cuda_nhwc_images_of(params);
-    images.length = length;
+    images.length = packed_length(row, params);
     return images;
 }
 
@@ -126,8 +139,8 @@ static gpu_tiling tiling_of(const gpu_nhwc_conv *p, gpu_board board) {
 
 static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
     *scratch = 0;
-    if (node->kernel->variant == CHANNELS_LAST) {
-        const gpu_nhwc_conv images = images_of(node->params, packed_length(node));
+    if (kind_of(node->kernel) == CHANNELS_LAST) {
+        const gpu_nhwc_conv images = images_of(node->kernel, node->params);
         *scratch = tiling_of(&images, tort_cuda_board_of(target)).scratch;
     }
     return is_direct(node) ? TORT_OK : tort_cuda_conv_nhwc_check(node->params, error);
@@ -139,9 +152,9 @@ static tort_status pack_size(const tort_target *target, const tort_node_view *no
                              tort_error *error) {
     const tort_conv_params *params = node->params;
     const int64_t positions = tort_sliding_positions(&params->window);
-    const bool depthwise = node->kernel->variant == DEPTHWISE;
-    const int64_t filter =
-        depthwise ? positions * (int64_t)sizeof(int16_t) : packed_length(node) + (int64_t)sizeof(int32_t);
+    const bool depthwise = kind_of(node->kernel) == DEPTHWISE;
+    const int64_t filter = depthwise ? positions * (int64_t)sizeof(int16_t)
+                                     : packed_length(node->kernel, params) + (int64_t)sizeof(int32_t);
     (void)target;
     *consumed = 1u << inputs_of(node->op)->w;
     return tort_mul_size((uint64_t)params->filters, (uint64_t)filter, bytes) &&
@@ -165,18 +178,23 @@ static int32_t weight_at(const tort_info *w, int64_t at) {
     return w->type == TORT_INT8 ? ((const int8_t *)w->data)[at] : ((const uint8_t *)w->data)[at];
 }
 
-/* Writes a filter's window, less the zero point; returns its sum. */
+/* Writes a filter's windows; returns their sum. */
 static int32_t pack_filter(const tort_node_view *node, const conv_inputs *in, int64_t filter, int8_t *to) {
     const tort_conv_params *params = node->params;
     const int64_t channels = params->channels / params->group, positions = tort_sliding_positions(&params->window);
     const int64_t padded = gpu_pieces(channels, CHANNELS) * CHANNELS, first = filter * channels * positions;
-    const int32_t zero = zero_of(node, in, filter);
-    int32_t sum = 0;
+    const int32_t base = node->inputs[in->w].type == TORT_INT8 ? 0 : 128;
+    const bool planes = kind_of(node->kernel) == PLANES;
+    int8_t *second = node->kernel->variant & SHIFTED ? to + window_length(node->kernel, params) : NULL;
+    int32_t sum = 0, zero;
+    (void)zero_is_known(node, in, &zero);
     for (int64_t c = 0; c < channels; c++)
         for (int64_t i = 0; i < positions; i++) {
-            const int32_t weight = weight_at(&node->inputs[in->w], first + c * positions + i) - zero;
-            to[node->kernel->variant == PLANES ? c * positions + i : i * padded + c] = (int8_t)weight;
-            sum += weight;
+            const int64_t at = planes ? c * positions + i : i * padded + c;
+            const int32_t weight = weight_at(&node->inputs[in->w], first + c * positions + i) - base;
+            to[at] = (int8_t)weight;
+            if (second) second[at] = (int8_t)-zero;
+            sum += weight - zero;
         }
     return sum;
 }
@@ -200,9 +218,9 @@ static tort_status prepare(tort_prepare *p) {
     if (status) return status;
     void *packed = tort_alloc_zero(p->env, bytes + !bytes, 1);
     if (!packed) return tort_out_of_memory(p->error, bytes);
-    const int64_t length = packed_length(p->node);
+    const int64_t length = packed_length(p->node->kernel, params);
     int32_t *sums = (int32_t *)(void *)((char *)packed + params->filters * length);
-    if (p->node->kernel->variant == DEPTHWISE) {
+    if (kind_of(p->node->kernel) == DEPTHWISE) {
         pack_depthwise(p->node, in, packed);
     } else {
         for (int64_t f = 0; f < params->filters; f++)
@@ -216,9 +234,9 @@ static tort_status prepare(tort_prepare *p) {
 
 static tort_status ready(tort_prepare *p) {
     const bool is_signed = p->node->inputs[0].type == TORT_INT8;
-    return tort_cuda_nhwc_loaded(p, p->node->kernel->variant == DEPTHWISE
+    return tort_cuda_nhwc_loaded(p, kind_of(p->node->kernel) == DEPTHWISE
                                         ? gpu_load_bytes_depthwise(is_signed)
-                                        : gpu_load_bytes_conv(is_signed, p->node->kernel->variant == PLANES));
+                                        : gpu_load_bytes_conv(is_signed, kind_of(p->node->kernel) == PLANES));
 }
 
 static tort_status prepare_direct(tort_prepare *p) {
@@ -233,11 +251,12 @@ static int64_t part_of(const gpu_nhwc_conv *p) {
 }
 
 static void fill_offsets(const tort_node_view *node, void *entries) {
-    const gpu_nhwc_conv p = images_of(node->params, packed_length(node));
+    const gpu_nhwc_conv p = images_of(node->kernel, node->params);
+    const int64_t window = window_length(node->kernel, node->params);
     const int64_t part = part_of(&p), padded = gpu_pieces(p.channels, CHANNELS) * CHANNELS;
     gpu_nhwc_offset *offsets = entries;
     for (int64_t k = 0; k < p.length; k += part) {
-        const int64_t position = k / padded, channel = k % padded;
+        const int64_t position = k % window / padded, channel = k % padded;
         int64_t rest = position, pixel = 0, plane = 1;
         for (int32_t i = GPU_CONV_AXES - 1; i >= 0; i--) {
             pixel += rest % p.kernel[i] * p.dilation[i] * plane;
@@ -252,18 +271,22 @@ static void fill_offsets(const tort_node_view *node, void *entries) {
 /* Elements beyond the window are outside of any image: their weights are zeros. */
 static void fill_planes(const tort_node_view *node, void *entries) {
     const tort_conv_params *params = node->params;
-    const int64_t positions = tort_sliding_positions(&params->window), length = params->channels * positions;
+    const int64_t positions = tort_sliding_positions(&params->window), elements = params->channels * positions;
+    const int64_t window = window_length(node->kernel, params), length = packed_length(node->kernel, params);
     gpu_conv_offset *offsets = entries;
-    for (int64_t k = 0; k < gpu_conv_offset_count(length); k++)
-        offsets[k] = k < length ? tort_cuda_conv_offset(&params->window, k / positions, k % positions)
-                                : (gpu_conv_offset){0, {INT_MAX / 2, INT_MAX / 2, INT_MAX / 2}};
+    for (int64_t k = 0; k < gpu_conv_offset_count(length); k++) {
+        const int64_t at = k % window;
+        offsets[k] = k < length && at < elements
+                         ? tort_cuda_conv_offset(&params->window, at / positions, at % positions)
+                         : (gpu_conv_offset){0, {INT_MAX / 2, INT_MAX / 2, INT_MAX / 2}};
+    }
 }
 
 static tort_status fit(tort_fit *fit) {
-    const gpu_nhwc_conv p = images_of(fit->node->params, packed_length(fit->node));
+    const gpu_nhwc_conv p = images_of(fit->node->kernel, fit->node->params);
     const size_t count = (size_t)gpu_conv_offset_count(p.length);
     if (!p.rows) return TORT_OK;
-    if (fit->node->kernel->variant == PLANES) return cuda_table_fit(fit, count * sizeof(gpu_conv_offset), fill_planes);
+    if (kind_of(fit->node->kernel) == PLANES) return cuda_table_fit(fit, count * sizeof(gpu_conv_offset), fill_planes);
     return cuda_table_fit(fit, (count / (size_t)part_of(&p) + 2 * GPU_NHWC_AHEAD) * sizeof(gpu_nhwc_offset),
                           fill_offsets);
 }
@@ -297,12 +320,10 @@ static tort_status run(const tort_call *call) {
     const cuda_stream *stream = call->stream;
     const cuda_table *table = call->fitted;
     const tort_conv_params *params = call->params;
-    const bool planes = call->kernel->variant == PLANES;
+    const bool planes = kind_of(call->kernel) == PLANES;
     gpu_bytes_conv p = conv_of(call);
     if (!p.images.rows || !table) return TORT_OK;
-    const int64_t channels = p.images.channels, positions = tort_sliding_positions(&params->window);
-    p.images.length =
-        planes ? gpu_byte_line(channels * positions) : positions * gpu_pieces(channels, CHANNELS) * CHANNELS;
+    p.images.length = packed_length(call->kernel, params);
     p.padding = (const char *)call->packed + params->filters * (p.images.length + (int64_t)sizeof(int32_t));
     if (planes)
         p.planes = table->entries;
@@ -331,11 +352,11 @@ static tort_status run_direct(const tort_call *call) {
 
 #define PACKED(name_, variant_, claim_, run_, images)                                                                  \
     {                                                                                                                  \
-        .domain = "", .op = "QLinearConv", .name = name_, .variant = variant_, .claim = claim_, .size = size,          \
+        .domain = "", .op = "QLinearConv", .name = name_, .variant = (variant_), .claim = claim_, .size = size,        \
         .pack.size = pack_size, .pack.ready = CUDA_ONLY(ready), .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(run_), \
         .layout.id = GPU_NHWC, .layout.inputs = images, .layout.outputs = 1, .layout.alone = pays_alone,               \
-        .fit = variant_ == DEPTHWISE ? NULL : CUDA_ONLY(fit),                                                          \
-        .unfit = variant_ == DEPTHWISE ? NULL : CUDA_ONLY(cuda_table_unfit)                                            \
+        .fit = (variant_) == DEPTHWISE ? NULL : CUDA_ONLY(fit),                                                        \
+        .unfit = (variant_) == DEPTHWISE ? NULL : CUDA_ONLY(cuda_table_unfit)                                          \
     }
 #define ANY(op_)                                                                                                       \
     {                                                                                                                  \
@@ -347,6 +368,8 @@ const tort_kernel tort_cuda_conv_bytes_kernels[] = {
     PACKED("conv_bytes_depthwise", DEPTHWISE, claim_depthwise, run_depthwise, 1),
     PACKED("conv_bytes", CHANNELS_LAST, claim_channels_last, run, 1),
     PACKED("conv_bytes_planes", PLANES, claim_planes, run, 0),
+    PACKED("conv_bytes_shifted", CHANNELS_LAST | SHIFTED, claim_channels_last, run, 1),
+    PACKED("conv_bytes_planes_shifted", PLANES | SHIFTED, claim_planes, run, 0),
     ANY("QLinearConv"),
     ANY("ConvInteger"),
     {.op = NULL},
