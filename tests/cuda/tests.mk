@@ -21,7 +21,7 @@ $(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider $(CUDA_TESTS)/library_rows $(CUDA_T
 	$(Q)$(LINK) -o $@ $^ $(LIBRARY_LIBS) -ldl
 
 ifneq ($(CUDASIM_CXX),)
-TESTS += test-cuda-kernels test-cuda-races test-cuda-provider test-cuda-library-files test-cuda-library-rows test-cuda-launches test-cuda-claims test-cuda-quantize test-cuda-networks check-traffic
+TESTS += test-cuda-kernels test-cuda-races test-cuda-provider test-cuda-library-files test-cuda-library-rows test-cuda-launches test-cuda-claims test-cuda-quantize test-cuda-quantized test-cuda-networks check-traffic
 THOROUGH_TESTS += test-cuda-planted test-cuda-kernels-gcc test-cuda-races-all test-cuda-bounds test-cuda-coverage
 # --once: one order of threads and blocks; --brief: fewer shapes too.
 KERNEL_CASES ?=
@@ -135,6 +135,11 @@ test-cuda-quantize: $(TINYORT) $(CUDASIM_LIBRARY)
 ## ResNet-50, MobileNetV2, ViT, Swin and BERT (full depth, small widths) on the simulated device alone, against cpu.
 test-cuda-networks: $(TINYORT) $(CUDASIM_LIBRARY)
 	@$(VENV)/bin/python tests/cuda/networks.py $(TINYORT)
+
+.PHONY: test-cuda-quantized
+## Quantized networks wholly on CUDA: what is left to the CPU on each architecture, launches, outputs against cpu and onnxruntime.
+test-cuda-quantized: $(TINYORT) $(CUDASIM_LIBRARY)
+	@$(VENV)/bin/python -W ignore tests/cuda/quantized.py $(TINYORT)
 
 .PHONY: test-cuda-coverage
 ## Run the tests above on a provider that counts which lines run; fail for one that none of them runs.
