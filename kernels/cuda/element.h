@@ -56,6 +56,17 @@ template <class Use> static inline auto for_image(gpu_type type, Use use) {
     }
 }
 
+/* The same, and bytes, for what chooses among elements or moves them. */
+template <class Use> static inline cudaError_t for_moved_image(gpu_number type, Use use) {
+    switch (type) {
+    case GPU_NUMBER_HALF: return use(half());
+    case GPU_NUMBER_BFLOAT16: return use(bfloat16());
+    case GPU_NUMBER_INT8: return use(int8_t());
+    case GPU_NUMBER_UINT8: return use(uint8_t());
+    default: return use(float());
+    }
+}
+
 /* Elements of 1, 2, 4 or 8 bytes that are only moved, whatever their type: T is unsigned. */
 template <class Use> static inline cudaError_t for_bytes(int bytes, Use use) {
     switch (bytes) {

@@ -17,7 +17,7 @@ static bool fits(const tort_info *info) {
 }
 
 tort_verdict tort_cuda_claim_nhwc(const tort_target *target, const tort_node_view *node, int64_t channels) {
-    const tort_verdict verdict = tort_cuda_claim_product(target, node);
+    const tort_verdict verdict = is_byte(node->inputs[0].type) ? tort_yes() : tort_cuda_claim_product(target, node);
     if (verdict.code != TORT_YES) return verdict;
     if (node->inputs[0].type == TORT_FLOAT && !tort_cuda_board_of(target).tf32)
         return tort_no(TORT_NO_TYPE, "", "exact float, channels last are for tensor cores (tf32=on)");

@@ -122,9 +122,9 @@ GPU_LAUNCHER gpu_run_stem(gpu_stream stream, gpu_type type, const gpu_stem *p, c
 GPU_LAUNCHER gpu_load_stem(gpu_type type, int32_t stride);
 
 /* Windowed pools with the arguments of pool.h, whose planes are counted over batch and channels. */
-GPU_LAUNCHER gpu_run_nhwc_pool(gpu_stream stream, gpu_type type, const gpu_pool *p, int64_t channels, const void *x,
+GPU_LAUNCHER gpu_run_nhwc_pool(gpu_stream stream, gpu_number type, const gpu_pool *p, int64_t channels, const void *x,
                                void *y);
-GPU_LAUNCHER gpu_load_nhwc_pool(gpu_type type);
+GPU_LAUNCHER gpu_load_nhwc_pool(gpu_number type);
 /* Y is in the plain layout, which is the same for a single pixel: the average or maximum of a channel. */
 GPU_LAUNCHER gpu_run_nhwc_global_pool(gpu_stream stream, gpu_type type, bool maximum, int64_t batch, int64_t channels,
                                       int64_t pixels, const void *x, void *y);

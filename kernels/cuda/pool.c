@@ -91,13 +91,13 @@ static tort_status run_global(const tort_call *call) {
 }
 
 static tort_status prepare_pool_nhwc(tort_prepare *p) {
-    return tort_cuda_nhwc_loaded(p, gpu_load_nhwc_pool(gpu_type_of(p->node->inputs[0].type)));
+    return tort_cuda_nhwc_loaded(p, gpu_load_nhwc_pool(gpu_number_of(p->node->inputs[0].type)));
 }
 
 static tort_status run_pool_nhwc(const tort_call *call) {
     const tort_pool_params *params = call->params;
     const gpu_pool p = pool_of(params);
-    return cuda_launched(call, gpu_run_nhwc_pool(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &p,
+    return cuda_launched(call, gpu_run_nhwc_pool(cuda_stream_of(call), gpu_number_of(call->inputs[0].type), &p,
                                                  params->channels, call->inputs[0].data, call->outputs[0].data));
 }
 

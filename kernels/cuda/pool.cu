@@ -16,18 +16,6 @@ template <class C> static __device__ __forceinline__ C larger(C a, C b) {
     return a > b || a != a ? a : b;
 }
 
-/* Smallest n >= 0 with n * step >= distance, but at most `max`. */
-template <class I> static __device__ __forceinline__ I first_at(I distance, I step, I max) {
-    const I n = distance <= 0 ? 0 : step == 1 ? distance : (distance + step - 1) / step;
-    return n < max ? n : max;
-}
-
-/* Number of a window's positions in the padded input. Computed, not counted: padding may exceed any image. */
-static __device__ __forceinline__ int64_t counted_positions(const gpu_window &g, int64_t first_h, int64_t first_w) {
-    return first_at(g.in_h + g.pad_h_end - first_h, g.dilation_h, g.kernel_h) *
-           first_at(g.in_w + g.pad_w_end - first_w, g.dilation_w, g.kernel_w);
-}
-
 /* Type for comparing and adding elements; bytes are exact in float. */
 template <class T> struct pooled {
     typedef typename computed<T>::type type;
@@ -267,7 +255,7 @@ template <class T> static __global__ void pool_nhwc(gpu_pool p, unsigned pieces,
                         row_from * below + column_from * beside;
         float values[PIECE];
 #pragma unroll
-        for (int j = 0; j < PIECE; j++) values[j] = p.maximum ? -INFINITY : 0.0f;
+        for (int j = 0; j < PIECE; j++) values[j] = p.maximum ? pooled<T>::lowest() : 0.0f;
         for (int h = (int)(row_to - row_from); h > 0; h--, from += below) {
             const T *at = from;
             for (int w = (int)(column_to - column_from); w > 0; w--, at += beside) {
@@ -290,19 +278,19 @@ template <class T> static __global__ void pool_nhwc(gpu_pool p, unsigned pieces,
     }
 }
 
-cudaError_t gpu_run_nhwc_pool(gpu_stream stream, gpu_type type, const gpu_pool *p, int64_t channels, const void *x,
+cudaError_t gpu_run_nhwc_pool(gpu_stream stream, gpu_number type, const gpu_pool *p, int64_t channels, const void *x,
                               void *y) {
     const size_t count = (size_t)(p->planes * p->window.out_h * p->window.out_w) / GPU_NHWC_PIECE;
     if (!count) return cudaSuccess;
-    return for_image(type, [=](auto zero) {
+    return for_moved_image(type, [=](auto zero) {
         typedef decltype(zero) T;
         return launch(pool_nhwc<T>, grid_blocks(count), GRID_THREADS, 0, stream, *p,
                       (unsigned)(channels / GPU_NHWC_PIECE), (const T *)x, (T *)y, count);
     });
 }
 
-cudaError_t gpu_load_nhwc_pool(gpu_type type) {
-    return for_image(type, [](auto zero) { return load_kernel(pool_nhwc<decltype(zero)>); });
+cudaError_t gpu_load_nhwc_pool(gpu_number type) {
+    return for_moved_image(type, [](auto zero) { return load_kernel(pool_nhwc<decltype(zero)>); });
 }
 
 /* ---- global pools: a block makes 8 pieces of 8 channels of an image; its threads share the pixels ---- */

@@ -6,25 +6,7 @@
 
 #include "kernels/cuda/element.h"
 #include "kernels/cuda/pack.h"
-#include "kernels/cuda/qlinear.h"
-
-/* ---- numbers ---- */
-
-struct linear {
-    float scale, zero;
-};
-
-template <class T> static __device__ __forceinline__ linear linear_of(const gpu_linear &from) {
-    return {*from.scale, from.zero ? (float)*(const T *)from.zero : 0.0f};
-}
-
-/* Returns x rounded to even plus the zero point, saturated; NaN is the lowest byte. Adding 1.5 * 2^23 rounds to an
- * integer, which is then in the lowest bits. */
-template <class T> static __device__ __forceinline__ T byte_of(float x, float zero) {
-    constexpr float low = (T)-1 < (T)0 ? -128.0f : 0.0f;
-    const float within = fminf(fmaxf(x, low - zero), low + 255.0f - zero);
-    return (T)(__float_as_int(__fadd_rn(within, 0x1.8p23f)) + (int)zero);
-}
+#include "kernels/cuda/qlinear.cuh"
 
 /* ---- two tensors ---- */
 
@@ -176,11 +158,6 @@ static __global__ void linear_where(const gpu_linear_pair numbers, const gpu_loo
 }
 
 /* ---- launchers ---- */
-
-/* Calls use(T()) for the type of the bytes. */
-template <class Use> static cudaError_t for_byte(bool is_signed, Use use) {
-    return is_signed ? use(int8_t()) : use(uint8_t());
-}
 
 template <template <class> class Function, class T>
 static cudaError_t run_binary(gpu_stream stream, const gpu_loop *loop, const gpu_linear_pair *numbers, const T *a,

@@ -108,7 +108,7 @@ static void fill_pairs(const tort_node_view *node, void *entries) {
 static tort_status prepare_images(tort_prepare *p) {
     const tort_resize_params *params = p->node->params;
     return tort_cuda_nhwc_loaded(
-        p, gpu_load_resize_images(gpu_type_of(p->node->inputs[0].type), params->mode == TORT_RESIZE_LINEAR));
+        p, gpu_load_resize_images(gpu_number_of(p->node->inputs[0].type), params->mode == TORT_RESIZE_LINEAR));
 }
 
 static void fill_images(const tort_node_view *node, void *entries) {
@@ -142,7 +142,7 @@ static tort_status run_images(const tort_call *call) {
                                  .out_w = (int32_t)y->dims[3],
                                  .pairs = table->entries};
     return cuda_launched(call,
-                         gpu_run_resize_images(cuda_stream_of(call), gpu_type_of(x->type),
+                         gpu_run_resize_images(cuda_stream_of(call), gpu_number_of(x->type),
                                                params->mode == TORT_RESIZE_LINEAR, &p, x->dims[1], x->data, y->data));
 }
 

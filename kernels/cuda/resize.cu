@@ -216,21 +216,31 @@ static __global__ void resize_images(const gpu_resize_planes p, int64_t channels
     }
 }
 
-cudaError_t gpu_run_resize_images(gpu_stream stream, gpu_type type, bool linear, const gpu_resize_planes *p,
+/* Calls use(kernel, T()); bytes have no linear form. */
+template <class Use> static cudaError_t for_images(gpu_number type, bool linear, Use use) {
+    return for_moved_image(type, [=](auto zero) {
+        typedef decltype(zero) T;
+        if constexpr (sizeof(T) > 1)
+            if (linear) return use(resize_images<true, T>, zero);
+        return use(resize_images<false, T>, zero);
+    });
+}
+
+cudaError_t gpu_run_resize_images(gpu_stream stream, gpu_number type, bool linear, const gpu_resize_planes *p,
                                   int64_t channels, const void *x, void *y) {
     const int64_t pieces = channels / CHANNELS_A_THREAD, lines = p->planes * p->out_h;
     if (!lines || !p->out_w || !pieces) return cudaSuccess;
     const dim3 grid(grid_blocks((size_t)(p->out_w * pieces)), grid_extent((size_t)lines));
-    return for_image(type, [=](auto zero) {
+    return for_images(type, linear, [=](auto kernel, auto zero) {
         typedef decltype(zero) T;
-        return launch(linear ? resize_images<true, T> : resize_images<false, T>, grid, GRID_THREADS, 0, stream, *p,
-                      channels, gpu_divisor_of(pieces, GPU_NARROW_MAX), (const T *)x, (T *)y);
+        return launch(kernel, grid, GRID_THREADS, 0, stream, *p, channels, gpu_divisor_of(pieces, GPU_NARROW_MAX),
+                      (const T *)x, (T *)y);
     });
 }
 
-cudaError_t gpu_load_resize_images(gpu_type type, bool linear) {
-    return for_image(type, [=](auto zero) {
-        typedef decltype(zero) T;
-        return load_kernel(linear ? resize_images<true, T> : resize_images<false, T>);
+cudaError_t gpu_load_resize_images(gpu_number type, bool linear) {
+    return for_images(type, linear, [](auto kernel, auto zero) {
+        (void)zero;
+        return load_kernel(kernel);
     });
 }

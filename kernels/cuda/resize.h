@@ -32,10 +32,11 @@ typedef struct gpu_resize_planes {
     const gpu_pair *pairs; /* of out_w columns, then of out_h rows */
 } gpu_resize_planes;
 
-/* Nearest or linear with channels last (nhwc.h): planes are images; tiles are not used. */
-GPU_LAUNCHER gpu_run_resize_images(gpu_stream stream, gpu_type type, bool linear, const gpu_resize_planes *p,
+/* Nearest or linear with channels last (nhwc.h): planes are images; tiles are not used. Bytes are
+ * int8 or uint8, and nearest alone. */
+GPU_LAUNCHER gpu_run_resize_images(gpu_stream stream, gpu_number type, bool linear, const gpu_resize_planes *p,
                                    int64_t channels, const void *x, void *y);
-GPU_LAUNCHER gpu_load_resize_images(gpu_type type, bool linear);
+GPU_LAUNCHER gpu_load_resize_images(gpu_number type, bool linear);
 GPU_LAUNCHER gpu_run_resize(gpu_stream stream, gpu_number type, const gpu_resize *resize, const void *x, void *y);
 GPU_LAUNCHER gpu_load_resize(gpu_number type);
 /* Elements of 1, 2, 4 or 8 bytes. */

@@ -4,6 +4,7 @@
 #define TORT_OPS_MICROSOFT_QLINEAR_H
 
 #include "ops/broadcast.h"
+#include "ops/pool.h"
 
 /* A number q stands for (q - zero) * scale. */
 typedef struct tort_linear {
@@ -51,10 +52,17 @@ tort_status tort_run_linear_softmax(const tort_call *call, void (*lane)(const to
                                                                         const uint8_t *x, uint8_t *y, int64_t count));
 tort_status tort_run_linear_mean(const tort_call *call, uint32_t (*sum)(const uint8_t *x, int64_t count, uint8_t flip));
 
-/* QLinearGlobalAveragePool: the factor of a sum of `count` numbers that gives their mean in steps of the output. */
+/* QLinearGlobalAveragePool: the factor of a sum of `count` numbers that gives their mean in steps of the output; that
+ * of none is 0. */
 static inline float tort_linear_mean(float x_scale, float y_scale, int64_t count) {
-    return x_scale / (y_scale * (float)count);
+    return count > 0 ? x_scale / (y_scale * (float)count) : 0;
 }
+
+/* Params of QLinearAveragePool and QLinearGlobalAveragePool. */
+typedef struct tort_qlinear_pool {
+    tort_pool_params pool;
+    bool channels_last;
+} tort_qlinear_pool;
 
 /* Input indices of QLinearAdd and QLinearMul: A, its scale and zero point; the same of B; scale and zero point of C. */
 enum { TORT_QLINEAR_A = 0, TORT_QLINEAR_B = 3, TORT_QLINEAR_C = 6 };

@@ -3,15 +3,9 @@
 #include "ops/extent.h"
 #include "ops/microsoft/channels_last.h"
 #include "ops/microsoft/qlinear.h"
-#include "ops/pool.h"
 #include "ops/quantized.h"
 
 enum { POOL_WINDOW, POOL_GLOBAL }; /* values of tort_op.variant */
-
-typedef struct qlinear_pool {
-    tort_pool_params pool;
-    bool channels_last;
-} qlinear_pool;
 
 static tort_status infer(tort_infer *i) {
     const bool global = i->node->op->variant == POOL_GLOBAL;
@@ -22,7 +16,7 @@ static tort_status infer(tort_infer *i) {
 
 static tort_status resolve_pool(tort_resolve *resolve) {
     const bool global = resolve->node->op->variant == POOL_GLOBAL;
-    qlinear_pool *params = resolve->params;
+    tort_qlinear_pool *params = resolve->params;
     params->channels_last = tort_channels_last(resolve->node);
     const tort_status status =
         tort_planar_resolve(resolve, params->channels_last, &params->pool,
@@ -83,7 +77,7 @@ static void pool_planes(void *arg, int64_t begin, int64_t end) {
             }
             const double sum = (double)sum_window(job, x, 0, out, &walk);
             if (walk.over) return;
-            const float factor = count ? tort_linear_mean(job->from.scale, job->to.scale, count) : 0;
+            const float factor = tort_linear_mean(job->from.scale, job->to.scale, count);
             tort_requantize(job->y, first * y_plane + more + i * job->step, 1, &sum, &factor, &job->to.zero);
         }
     }
@@ -91,7 +85,7 @@ static void pool_planes(void *arg, int64_t begin, int64_t end) {
 
 /* The sum is one of integers, and rounds once, as QLinearConv does: every kernel gives the same byte. */
 static tort_status run(const tort_call *call) {
-    const qlinear_pool *params = call->params;
+    const tort_qlinear_pool *params = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     const tort_pool_params *p = &params->pool;
     if (tort_count(y) == 0) return TORT_OK;
@@ -144,7 +138,7 @@ static void mean_planes(void *arg, int64_t begin, int64_t end) {
 /* The sum is one of integers, and rounds once, as QLinearConv does: every kernel gives the same byte. */
 tort_status tort_run_linear_mean(const tort_call *call,
                                  uint32_t (*sum)(const uint8_t *x, int64_t count, uint8_t flip)) {
-    const qlinear_pool *params = call->params;
+    const tort_qlinear_pool *params = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     const tort_linear from = tort_linear_of(call, 1, 2), to = tort_linear_of(call, 3, 4);
     if (tort_count(y) == 0) return TORT_OK;
@@ -169,10 +163,10 @@ const tort_op tort_ops_qlinear_pool[] = {
      "Y:T", "T=uint8|int8",
      "auto_pad:string=NOTSET ceil_mode:int=0 channels_last:int=0 count_include_pad:int=0 kernel_shape:ints! pads:ints "
      "strides:ints",
-     .variant = POOL_WINDOW, .params_size = sizeof(qlinear_pool), .infer = infer, .resolve = resolve_pool,
+     .variant = POOL_WINDOW, .params_size = sizeof(tort_qlinear_pool), .infer = infer, .resolve = resolve_pool,
      .reference = run},
     {"com.microsoft", "QLinearGlobalAveragePool", 1, 1, "X:T x_scale:float x_zero_point:T y_scale:float y_zero_point:T",
-     "Y:T", "T=uint8|int8", "channels_last:int=0", .variant = POOL_GLOBAL, .params_size = sizeof(qlinear_pool),
+     "Y:T", "T=uint8|int8", "channels_last:int=0", .variant = POOL_GLOBAL, .params_size = sizeof(tort_qlinear_pool),
      .infer = infer, .resolve = resolve_pool, .reference = run_mean_plainly},
     {0},
 };

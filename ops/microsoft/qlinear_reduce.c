@@ -68,8 +68,8 @@ static tort_status run_mean(const tort_call *call) {
     float values[256];
     if (means == 0) return TORT_OK;
     tort_linear_values(x->type, (tort_linear){1, from.zero}, values);
-    mean_job job = {values, x->data, (float *)(sums + means), 0, to.zero, sums, y};
-    if (p->reduced_count > 0) job.factor = tort_linear_mean(from.scale, to.scale, p->reduced_count);
+    const float factor = tort_linear_mean(from.scale, to.scale, p->reduced_count);
+    mean_job job = {values, x->data, (float *)(sums + means), factor, to.zero, sums, y};
     tort_parallel(call, tort_count(x), 1, widen, &job);
     tort_tensor in = *x, out = *y;
     in.type = TORT_FLOAT;
