@@ -10,6 +10,7 @@
 
 #include "ops/conv.h"
 #include "ops/extent.h"
+#include "ops/integer_conv.h"
 #include "runtime/core/base/memory.h"
 
 /* Inputs of an operator; -1: it has none. */
@@ -19,7 +20,7 @@ typedef struct conv_inputs {
 
 /* Kinds of rows. SHIFTED: of a W with another zero point. Its windows are packed twice, as W (less 128 of uint8) and as
  * the zero point, negative, for each weight; so the difference, of 9 bits, is the sum of two products. */
-enum { CHANNELS_LAST = 1, DEPTHWISE, PLANES, DIRECT, KIND = 7, SHIFTED = 8 };
+enum { CHANNELS_LAST = 1, DEPTHWISE, PLANES, DIRECT, KIND = 7, SHIFTED = 8, AS_IS = 16 };
 enum { MAX_PRODUCTS = 33025, CHANNELS = 16 /* of a position of a packed window: a multiple */, PADDING = 16 };
 
 static const conv_inputs *inputs_of(const tort_op *op) {
@@ -52,6 +53,9 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     (void)target;
     const tort_verdict verdict = tort_cuda_claim_window(node, &params->window, GPU_CONV_AXES);
     if (verdict.code != TORT_YES) return verdict;
+    const bool as_is = node->kernel->variant & AS_IS;
+    if (*node->op->domain && ((const tort_either_conv *)node->params)->channels_last != as_is)
+        return tort_no(TORT_NO_ATTR, "channels_last", "is for the other order of channels");
     if (params->channels < 0 || params->filters < 0)
         return tort_no(TORT_NO_DYNAMIC, "", "the number of channels or filters is not known");
     const int64_t products = params->channels / params->group * tort_sliding_positions(&params->window);
@@ -138,12 +142,18 @@ static gpu_tiling tiling_of(const gpu_nhwc_conv *p, gpu_board board) {
 }
 
 static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
+    const tort_info *x = &node->inputs[0];
     *scratch = 0;
+    if (is_direct(node)) return TORT_OK;
     if (kind_of(node->kernel) == CHANNELS_LAST) {
         const gpu_nhwc_conv images = images_of(node->kernel, node->params);
         *scratch = tiling_of(&images, tort_cuda_board_of(target)).scratch;
     }
-    return is_direct(node) ? TORT_OK : tort_cuda_conv_nhwc_check(node->params, error);
+    if (node->kernel->variant & AS_IS &&
+        !(tort_align_size(*scratch, TORT_DEVICE_ALIGN, scratch) &&
+          tort_add_size(*scratch, (uint64_t)tort_extent(x->dims, 0, x->rank), scratch)))
+        return tort_out_of_memory(error, SIZE_MAX);
+    return tort_cuda_conv_nhwc_check(node->params, error);
 }
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
@@ -316,6 +326,17 @@ static gpu_bytes_conv conv_of(const tort_call *call) {
                                      .y_zero = numbers_of(call, in->y_zero).at}};
 }
 
+/* X for kernels that load pieces: a copy, behind so many bytes of scratch memory, of one in the model's order that does
+ * not begin at one, as a part of another tensor may. */
+static tort_status aligned_input(const tort_call *call, size_t behind, const void **x) {
+    const tort_tensor *given = &call->inputs[0];
+    *x = given->data;
+    if (!(call->kernel->variant & AS_IS) || (uintptr_t)given->data % 16 == 0) return TORT_OK;
+    char *copy = (char *)call->scratch + (behind + TORT_DEVICE_ALIGN - 1) / TORT_DEVICE_ALIGN * TORT_DEVICE_ALIGN;
+    *x = copy;
+    return cuda_copied(call, copy, given->data, (size_t)tort_count(given));
+}
+
 static tort_status run(const tort_call *call) {
     const cuda_stream *stream = call->stream;
     const cuda_table *table = call->fitted;
@@ -331,18 +352,25 @@ static tort_status run(const tort_call *call) {
         p.images.offsets = table->entries;
     const gpu_tiling tiling = tiling_of(&p.images, stream->device->board);
     const gpu_parts parts = {call->scratch, stream->arrivals};
-    return cuda_launched(call, gpu_run_bytes_conv(cuda_stream_of(call), &p, call->inputs[0].data, call->packed,
-                                                  call->outputs[0].data, &tiling, &parts));
+    const void *x;
+    const tort_status status = aligned_input(call, tiling.scratch, &x);
+    if (status) return status;
+    return cuda_launched(
+        call, gpu_run_bytes_conv(cuda_stream_of(call), &p, x, call->packed, call->outputs[0].data, &tiling, &parts));
 }
 
 static tort_status run_depthwise(const tort_call *call) {
     const gpu_bytes_conv p = conv_of(call);
-    return cuda_launched(call, gpu_run_bytes_depthwise(cuda_stream_of(call), &p, call->inputs[0].data, call->packed,
-                                                       call->outputs[0].data));
+    const void *x;
+    const tort_status status = aligned_input(call, 0, &x);
+    if (status) return status;
+    return cuda_launched(call,
+                         gpu_run_bytes_depthwise(cuda_stream_of(call), &p, x, call->packed, call->outputs[0].data));
 }
 
 static tort_status run_direct(const tort_call *call) {
-    const gpu_bytes_conv p = conv_of(call);
+    gpu_bytes_conv p = conv_of(call);
+    p.last = call->kernel->variant & AS_IS;
     return cuda_launched(call, gpu_run_bytes_direct(cuda_stream_of(call), &p, call->inputs[0].data,
                                                     call->inputs[inputs_of(call->op)->w].data, call->outputs[0].data));
 }
@@ -350,27 +378,34 @@ static tort_status run_direct(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define PACKED(name_, variant_, claim_, run_, images)                                                                  \
+#define PACKED(domain_, name_, variant_, claim_, run_)                                                                 \
+    .domain = domain_, .op = "QLinearConv", .name = name_, .variant = (variant_), .claim = claim_, .size = size,       \
+    .pack.size = pack_size, .pack.ready = CUDA_ONLY(ready), .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(run_)
+#define FITTED .fit = CUDA_ONLY(fit), .unfit = CUDA_ONLY(cuda_table_unfit)
+#define IN_LAYOUT(images)                                                                                              \
+    .layout.id = GPU_NHWC, .layout.inputs = images, .layout.outputs = 1, .layout.alone = pays_alone
+#define DIRECTLY(domain_, op_, name_, more)                                                                            \
     {                                                                                                                  \
-        .domain = "", .op = "QLinearConv", .name = name_, .variant = (variant_), .claim = claim_, .size = size,        \
-        .pack.size = pack_size, .pack.ready = CUDA_ONLY(ready), .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(run_), \
-        .layout.id = GPU_NHWC, .layout.inputs = images, .layout.outputs = 1, .layout.alone = pays_alone,               \
-        .fit = (variant_) == DEPTHWISE ? NULL : CUDA_ONLY(fit),                                                        \
-        .unfit = (variant_) == DEPTHWISE ? NULL : CUDA_ONLY(cuda_table_unfit)                                          \
-    }
-#define ANY(op_)                                                                                                       \
-    {                                                                                                                  \
-        .domain = "", .op = op_, .name = "conv_bytes_direct", .variant = DIRECT, .claim = claim, .size = size,         \
+        .domain = domain_, .op = op_, .name = name_, .variant = DIRECT | (more), .claim = claim, .size = size,         \
         .prepare = CUDA_ONLY(prepare_direct), .run = CUDA_ONLY(run_direct)                                             \
     }
+#define ROWS(domain_)                                                                                                  \
+    {PACKED(domain_, "conv_bytes_depthwise", DEPTHWISE, claim_depthwise, run_depthwise), IN_LAYOUT(1)},                \
+        {PACKED(domain_, "conv_bytes", CHANNELS_LAST, claim_channels_last, run), FITTED, IN_LAYOUT(1)},                \
+        {PACKED(domain_, "conv_bytes_planes", PLANES, claim_planes, run), FITTED, IN_LAYOUT(0)},                       \
+        {PACKED(domain_, "conv_bytes_shifted", CHANNELS_LAST | SHIFTED, claim_channels_last, run), FITTED,             \
+         IN_LAYOUT(1)},                                                                                                \
+        {PACKED(domain_, "conv_bytes_planes_shifted", PLANES | SHIFTED, claim_planes, run), FITTED, IN_LAYOUT(0)},     \
+        DIRECTLY(domain_, "QLinearConv", "conv_bytes_direct", 0)
 
 const tort_kernel tort_cuda_conv_bytes_kernels[] = {
-    PACKED("conv_bytes_depthwise", DEPTHWISE, claim_depthwise, run_depthwise, 1),
-    PACKED("conv_bytes", CHANNELS_LAST, claim_channels_last, run, 1),
-    PACKED("conv_bytes_planes", PLANES, claim_planes, run, 0),
-    PACKED("conv_bytes_shifted", CHANNELS_LAST | SHIFTED, claim_channels_last, run, 1),
-    PACKED("conv_bytes_planes_shifted", PLANES | SHIFTED, claim_planes, run, 0),
-    ANY("QLinearConv"),
-    ANY("ConvInteger"),
+    ROWS(""),
+    ROWS("com.microsoft"),
+    {PACKED("com.microsoft", "conv_bytes_depthwise_as_is", DEPTHWISE | AS_IS, claim_depthwise, run_depthwise)},
+    {PACKED("com.microsoft", "conv_bytes_as_is", CHANNELS_LAST | AS_IS, claim_channels_last, run), FITTED},
+    {PACKED("com.microsoft", "conv_bytes_shifted_as_is", CHANNELS_LAST | SHIFTED | AS_IS, claim_channels_last, run),
+     FITTED},
+    DIRECTLY("com.microsoft", "QLinearConv", "conv_bytes_direct_as_is", AS_IS),
+    DIRECTLY("", "ConvInteger", "conv_bytes_direct", 0),
     {.op = NULL},
 };

@@ -165,12 +165,13 @@ static __global__ void conv_bytes_depthwise(gpu_bytes_conv p, const T *x, const 
 #pragma unroll
                     for (int j = 0; j < PIECE; j++) sums[j] += ((int32_t)a.at[j] - zero) * b.at[j];
                 }
-        const integer_columns<PIECE> columns(p.sums, y + channel, channels, nullptr, channel, PIECE, true);
+        const integer_columns<PIECE> columns(p.sums, y + channel, channels, nullptr, channel, PIECE,
+                                             (uintptr_t)y % PIECE == 0);
         columns.store(row, sums);
     }
 }
 
-/* ---- any: a thread makes an element of Y, in planes ---- */
+/* ---- any: a thread makes an element of Y ---- */
 
 static __global__ void conv_bytes_direct(gpu_bytes_conv p, const void *x, const void *w, char *y, size_t count) {
     after_previous();
@@ -178,8 +179,12 @@ static __global__ void conv_bytes_direct(gpu_bytes_conv p, const void *x, const 
     const int64_t positions = (int64_t)c.kernel[0] * c.kernel[1] * c.kernel[2], filters = c.filters * c.group;
     const int32_t x_zero = p.sums.a_zero.at ? byte_at(p.sums.a_zero.at, 0, p.sums.a_signed) : 0;
     for (size_t i = grid_first(); i < count; i += grid_stride()) {
-        const int64_t plane = (int64_t)i / c.pixels, image = plane / filters, filter = plane - image * filters;
-        int64_t rest = (int64_t)i - plane * c.pixels;
+        const int64_t inner = p.last ? filters : c.pixels, outer = (int64_t)i / inner,
+                      within = (int64_t)i - outer * inner;
+        const int64_t image = outer / (p.last ? c.pixels : filters),
+                      of_image = outer - image * (p.last ? c.pixels : filters);
+        const int64_t filter = p.last ? within : of_image;
+        int64_t rest = p.last ? of_image : within;
         int at[GPU_CONV_AXES];
         for (int axis = GPU_CONV_AXES - 1; axis >= 0; axis--) {
             at[axis] = (int)(rest % c.out[axis]) * c.stride[axis] - c.pad[axis];
@@ -189,8 +194,8 @@ static __global__ void conv_bytes_direct(gpu_bytes_conv p, const void *x, const 
             p.sums.b_zero.at ? byte_at(p.sums.b_zero.at, filter * p.sums.b_zero.step, p.sums.b_signed) : 0;
         uint32_t sum = 0; /* wraps, as int32 */
         for (int64_t channel = 0; channel < c.channels; channel++) {
-            const int64_t from =
-                (image * c.group * c.channels + filter / c.filters * c.channels + channel) * c.in_pixels;
+            const int64_t of_all = filter / c.filters * c.channels + channel, channels = c.group * c.channels;
+            const int64_t from = image * channels * c.in_pixels + of_all * (p.last ? 1 : c.in_pixels);
             int64_t k = (filter * c.channels + channel) * positions;
             for (int d = 0; d < c.kernel[0]; d++)
                 for (int h = 0; h < c.kernel[1]; h++)
@@ -201,8 +206,9 @@ static __global__ void conv_bytes_direct(gpu_bytes_conv p, const void *x, const 
                             (unsigned)at_v >= (unsigned)c.in[2])
                             continue;
                         const int64_t pixel = ((int64_t)at_d * c.in[1] + at_h) * c.in[2] + at_v;
-                        sum += (uint32_t)((byte_at(x, from + pixel, p.sums.a_signed) - x_zero) *
-                                          (byte_at(w, k, p.sums.b_signed) - w_zero));
+                        sum +=
+                            (uint32_t)((byte_at(x, from + pixel * (p.last ? channels : 1), p.sums.a_signed) - x_zero) *
+                                       (byte_at(w, k, p.sums.b_signed) - w_zero));
                     }
         }
         const int bytes = p.sums.as == GPU_SUMS_BYTES ? 1 : 4;
@@ -243,11 +249,12 @@ static gpu_tiling tiles_of_planes(const gpu_nhwc_conv *p) {
 cudaError_t gpu_run_bytes_conv(gpu_stream stream, const gpu_bytes_conv *p, const void *x, const void *packed, void *y,
                                const gpu_tiling *tiling, const gpu_parts *parts) {
     const bool in_planes = p->planes != nullptr;
+    if (!p->images.filters || !p->images.group) return cudaSuccess;
     const gpu_tiling used = in_planes ? tiles_of_planes(&p->images) : *tiling;
     const bytes_kernel choice = choose_type(p->sums.a_signed, used.tile, in_planes, p->images.channels % 16 != 0);
     const dim3 grid((unsigned)used.tiles, (unsigned)used.parts, grid_extent((size_t)p->images.group));
     return launch_overlapping(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, x, packed, y, used,
-                              *parts, true);
+                              *parts, (uintptr_t)y % PIECE == 0);
 }
 
 cudaError_t gpu_load_bytes_conv(bool is_signed, bool in_planes) {

@@ -12,6 +12,7 @@ typedef struct gpu_bytes_conv {
     gpu_nhwc_conv images;
     const gpu_conv_offset *planes; /* offsets of a window's elements, on the device, if X is in planes; else NULL */
     const void *padding;           /* the zero point of X, in each of 16 bytes */
+    bool last;                     /* for the direct kernel: X and Y have channels last, else they are in planes */
     gpu_sums sums;
 } gpu_bytes_conv;
 
@@ -25,7 +26,7 @@ GPU_LAUNCHER gpu_load_bytes_conv(bool is_signed, bool planes);
 GPU_LAUNCHER gpu_run_bytes_depthwise(gpu_stream stream, const gpu_bytes_conv *p, const void *x, const int16_t *weights,
                                      void *y);
 GPU_LAUNCHER gpu_load_bytes_depthwise(bool is_signed);
-/* Any convolution of planes, a thread for each element of Y. w: as the operator has it. */
+/* Any convolution, a thread for each element of Y. w: as the operator has it. */
 GPU_LAUNCHER gpu_run_bytes_direct(gpu_stream stream, const gpu_bytes_conv *p, const void *x, const void *w, void *y);
 GPU_LAUNCHER gpu_load_bytes_direct(void);
 

@@ -1,9 +1,9 @@
 /* case_table_bytes.c - more cases of kernels.c: tensors of 8 bits and fewer. Read first: case_table.c. */
 #include <stddef.h>
 
-extern const char *const byte_kernel_cases[];
+extern const char *const byte_product_cases[], *const byte_kernel_cases[];
 
-const char *const byte_kernel_cases[] = {
+const char *const byte_product_cases[] = {
     /* ---- integer_matmul.c ---- */
     "MatMulInteger 10; ; u8[A,16*b]~0,255 i8[16*b,C]~-128,127",
     "MatMulInteger 10; ; u8[A,16*b]~0,255 i8[16*b,c]~-128,127 u8[]~0,255 i8[]=0",
@@ -43,8 +43,22 @@ const char *const byte_kernel_cases[] = {
     "QLinearConv 10; pads=1,1,1,1; u8[2,16*a,h,w]~0,255 f32[]~0.01,0.02 u8[]~0,255 u8[8*b,16*a,3,3]~0,255 f32[]~0.01,0.02 u8[]=113 f32[]~0.5,2 u8[]~0,255 i32[8*b]~-9000,9000",
     "QLinearConv 10; group=2; i8[1,16,h,w]~-128,127 f32[]~0.01,0.02 i8[]~-9,9 i8[16,8,1,1]~-128,127 f32[16]~0.01,0.02 i8[16]~-5,-5 f32[]~0.5,2 i8[]~-9,9",
     "QLinearConv 10; strides=2,2 pads=1,1,1,1; u8[2,3,h,w]~0,255 f32[]~0.01,0.02 u8[]~0,255 u8[16,3,3,3]~0,255 f32[]~0.01,0.02 u8[]=130 f32[]~0.5,2 u8[]~0,255",
+    "com.microsoft.QLinearConv 1; channels_last=1 pads=1,1,1,1; u8[2,h,w,16*a]~0,255 f32[]~0.01,0.02 u8[]~0,255 i8[16*b,16*a,3,3]~-128,127 f32[16*b]~0.01,0.02 i8[16*b]~0,0 f32[]~0.5,2 u8[]~0,255 i32[16*b]~-9000,9000",
+    "com.microsoft.QLinearConv 1; channels_last=1 group=24 pads=1,1,1,1 strides=2,2; u8[2,h,w,24]~0,255 f32[]~0.01,0.02 u8[]~0,255 i8[24,1,3,3]~-128,127 f32[24]~0.01,0.02 i8[24]~-9,9 f32[]~0.5,2 u8[]~0,255 i32[24]~-9000,9000",
+    "com.microsoft.QLinearConv 1; pads=1,1,1,1; u8[2,8*a,h,w]~0,255 f32[]~0.01,0.02 u8[]~0,255 i8[8*b,8*a,3,3]~-128,127 f32[8*b]~0.01,0.02 i8[8*b]~0,0 f32[]~0.5,2 u8[]~0,255",
+    "com.microsoft.QLinearConv 1; group=16 pads=1,1,1,1; u8[1,16,h,w]~0,255 f32[]~0.01,0.02 u8[]~0,255 i8[16,1,3,3]~-128,127 f32[]~0.01,0.02 i8[]=0 f32[]~0.5,2 u8[]~0,255",
+    "com.microsoft.QLinearConv 1; strides=2,2; u8[1,3,h,w]~0,255 f32[]~0.01,0.02 u8[]~0,255 i8[8,3,3,3]~-128,127 f32[8]~0.01,0.02 i8[8]~0,0 f32[]~0.5,2 u8[]~0,255",
+    "com.microsoft.QLinearConv 1; ; u8[1,c,h,w]~0,255 f32[]~0.01,0.02 u8[]~0,255 i8[b,c,3,3]~-128,127 f32[b]~0.01,0.02 i8[b]~-9,9 f32[]~0.5,2 u8[]~0,255",
+    "com.microsoft.QLinearConv 1; channels_last=1; u8[1,h,w,8*a]~0,255 f32[]~0.01,0.02 u8[]~0,255 u8[8*b,8*a,1,1]~0,255 f32[]~0.01,0.02 u8[]=120 f32[]~0.5,2 u8[]~0,255",
+    "com.microsoft.QLinearConv 1; ; u8[1,8*a,h,w]~0,255 f32[]~0.01,0.02 u8[]~0,255 u8[8*b,8*a,3,3]~0,255 f32[]~0.01,0.02 u8[]=120 f32[]~0.5,2 u8[]~0,255",
+    "com.microsoft.QLinearConv 1; strides=2,2; u8[1,3,h,w]~0,255 f32[]~0.01,0.02 u8[]~0,255 u8[8,3,3,3]~0,255 f32[]~0.01,0.02 u8[]=120 f32[]~0.5,2 u8[]~0,255",
+    "com.microsoft.QLinearConv 1; ; u8[1,16,h+3,w+3]~0,255 f32[]~0.01,0.02 u8[]~0,255 u8[8*b,16,3,3]~0,255 f32[]~0.01,0.02 u8[]=120 f32[]~0.5,2 u8[]~0,255",
     "ConvInteger 10; pads=1,1,1,1; u8[2,c,h,w]~0,255 i8[b,c,3,3]~-128,127 u8[]~0,255 i8[b]~-9,9",
     "ConvInteger 10; group=2; i8[1,6,h,w]~-128,127 u8[4,3,2,2]~0,255",
+    NULL,
+};
+
+const char *const byte_kernel_cases[] = {
     /* ---- qlinear.c: all pairs of bytes, numbers halfway between two, shapes ---- */
     "com.microsoft.QLinearAdd 1; ; B[256]=0..255 f32[]=0.05 B[]=3 B[256,1]=0..255 f32[]=0.031 B[]=-5 f32[]=0.07 B[]=7",
     "com.microsoft.QLinearAdd 1; ; B[256]=0..255 f32[]=1 B[]=0 B[256,1]=0..255 f32[]=1 B[]=0 f32[]=2 B[]=0",
@@ -66,8 +80,8 @@ const char *const byte_kernel_cases[] = {
     "com.microsoft.QLinearMul 1; ; B[a,c,16]~-128,127 f32[]~0.01,0.1 - B[c,1]~-128,127 f32[]~0.01,0.1 - f32[]~0.01,0.1 B[]",
     "com.microsoft.QLinearMul 1; ; B[a,1,c]~-128,127 f32[]~0.01,0.1 - B[b,1]~-128,127 f32[]~0.01,0.1 - f32[]~0.01,0.1 -",
     "com.microsoft.QLinearMul 1; ; B[A]~-128,127 f32[]=0 - B[A]~-128,127 f32[]=0 - f32[]=0 B[]",
-    /* ---- quantize.c: one scale, axes of rows that are whole packs or not, quotients that are ties or out of range,
-       rounded to 16 bits ---- */
+    /* ---- quantize.c: one scale, axes of rows that are whole packs or not, quotients that are ties or out of
+    range, rounded to 16 bits ---- */
     "QuantizeLinear 19; ; T[a,b,C] T[]~0.01,0.05 u8[]~100,150",
     "QuantizeLinear 19; ; T[a,B] T[1]~0.01,0.02 i8[1]~-9,9",
     "QuantizeLinear 10; ; f32[a,B] f32[]~0.01,0.05 u8[]~100,150",
@@ -93,7 +107,8 @@ const char *const byte_kernel_cases[] = {
     "DequantizeLinear 13; axis=0; u8[4,4]=0,1,127,128,255: f32[4]=nan,inf,1e-45,3e38 u8[4]=1,2,128,255",
     "com.microsoft.DequantizeLinear 1; axis=0; u8[a,b]~0,255 T[a]~0.01,0.05 u8[a]~0,255",
     "com.microsoft.DequantizeLinear 1; ; i8[a,B]~-128,127 T[]~0.01,0.05",
-    /* ---- quantize_any.cu: blocks, packed elements in rows of any length, small floats, scales of another type ---- */
+    /* ---- quantize_any.cu: blocks, packed elements in rows of any length, small floats, scales of another type
+    ---- */
     "QuantizeLinear 21; block_size=16; T[a,33,b] T[a,3,b]~0.01,0.05 u8[a,3,b]~100,150",
     "QuantizeLinear 21; block_size=32 axis=-1; T[a,70] T[a,3]~0.1,0.5 i4[a,3]~-8,7",
     "QuantizeLinear 21; block_size=99 axis=0; f32[a,b] f32[1,b]~0.1,0.5 u4[1,b]~0,15",
@@ -155,7 +170,7 @@ const char *const byte_kernel_cases[] = {
     "com.microsoft.QLinearConcat 1; axis=0; f32[]~0.02,0.1 B[] B[2,8*c,a]~-128,127 f32[]~0.02,0.1 B[]~-128,127 B[3,8*c,a]~-128,127 f32[]~0.02,0.1 B[]~-128,127",
     "com.microsoft.QLinearConcat 1; axis=2; f32[]~0.02,0.1 B[] B[2,8*c,a,b]~-128,127 f32[]~0.02,0.1 B[]~-128,127 B[2,8*c,3,b]~-128,127 f32[]~0.02,0.1 B[]~-128,127",
     "com.microsoft.QLinearConcat 1; axis=0; f32[]=0.1 B[]=1 B[300]=0..255 f32[]=0.1 B[]=1 B[16]=0..255 f32[]=0.2 B[]=2 B[5]=0..255 f32[]=0.3 B[]=3",
-    "com.microsoft.QLinearConcat 1; axis=1; f32[]=0.1 B[]=1 B[a,1]~-128,127 f32[]=0.1 B[]=1 B[a,2]~-128,127 f32[]=0.2 B[]=2 B[a,3]~-128,127 f32[]=0.3 B[]=3 B[a,4]~-128,127 f32[]=0.4 B[]=4 B[a,5]~-128,127 f32[]=0.5 B[]=5 B[a,6]~-128,127 f32[]=0.6 B[]=6 B[a,7]~-128,127 f32[]=0.7 B[]=7 B[a,8]~-128,127 f32[]=0.8 B[]=8 B[a,9]~-128,127 f32[]=0.9 B[]=9",
+    "com.microsoft.QLinearConcat 1; axis=1; f32[]=0.1 B[]=1 B[a,1] f32[]=0.1 B[]=1 B[a,2] f32[]=0.2 B[]=2 B[a,3] f32[]=0.3 B[]=3 B[a,4] f32[]=0.4 B[]=4 B[a,5] f32[]=0.5 B[]=5 B[a,6] f32[]=0.6 B[]=6 B[a,7] f32[]=0.7 B[]=7 B[a,8] f32[]=0.8 B[]=8 B[a,9] f32[]=0.9 B[]=9",
     "com.microsoft.QLinearWhere 1; ; bool[a,b,C] B[a,b,C]~-128,127 f32[]~0.02,0.1 B[]~-128,127 B[a,b,C]~-128,127 f32[]~0.02,0.1 B[]~-128,127 f32[]~0.02,0.1 B[]",
     "com.microsoft.QLinearWhere 1; ; bool[a,1,16*c] B[b,16*c]~-128,127 f32[]~0.02,0.1 B[]~-128,127 B[1]~-128,127 f32[]~0.02,0.1 B[]~-128,127 f32[]~0.02,0.1 B[]",
     "com.microsoft.QLinearWhere 1; ; bool[b,1] B[a,b,c]~-128,127 f32[]~0.02,0.1 B[]~-128,127 B[a,1,1]~-128,127 f32[]~0.02,0.1 B[]~-128,127 f32[]~0.02,0.1 B[]",
