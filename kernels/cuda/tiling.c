@@ -147,6 +147,8 @@ static gpu_tile choose_tile(int64_t m, int64_t n, int64_t products, estimated *e
         const tile_size size = sizes[tile];
         int64_t clocks;
         if (!resident(e->row, &size, e->unit)) continue;
+        /* Turing multiplies bytes in four operations: 64 sums a thread leave it too few registers. */
+        if (e->unit == GPU_MMA_BYTES && e->row->capability < 80 && tile < GPU_TILE_128x64) continue;
         if (!few && (tile == GPU_TILE_32x128 || (tile < GPU_TILE_64x64 && too_large(size, m, n)))) continue;
         e->blocks = larger(gpu_pieces(m, size.rows) * gpu_pieces(n, size.columns) * products, 1);
         const int64_t found = best_parts(e, size, &clocks);
