@@ -72,7 +72,8 @@ static const char *core_of(const char *op) {
 
 static bool is_product(const char *op) {
     const char *core = core_of(op);
-    return !strcmp(core, "MatMul") || !strcmp(core, "Gemm") || !strcmp(core, "Conv");
+    return !strcmp(core, "MatMul") || !strcmp(core, "Gemm") || !strcmp(core, "Conv") ||
+           !strcmp(core, "MatMulInteger") || !strcmp(core, "QLinearConv");
 }
 
 /* Multiplications and additions of a product, or of the two of an attention; 0: another operator. */
@@ -84,8 +85,10 @@ static double arithmetic(const tort_call *call) {
         return 4 * (double)tort_count(&call->outputs[0]) *
                (double)call->inputs[1].dims[2]; /* as if nothing is masked */
     if (!strcmp(op, "MatMulNBits")) terms = (double)a->dims[a->rank - 1];
-    if (!strcmp(op, "MatMul") || !strcmp(op, "Gemm")) terms = (double)a->dims[a->rank - 1]; /* A is not transposed */
-    if (!strcmp(op, "Conv")) terms = (double)tort_count(w) / (double)w->dims[0];
+    if (!strcmp(op, "MatMul") || !strcmp(op, "Gemm") || !strcmp(op, "MatMulInteger"))
+        terms = (double)a->dims[a->rank - 1]; /* A is not transposed */
+    if (!strcmp(op, "QLinearConv")) w = &call->inputs[3];
+    if (!strcmp(op, "Conv") || !strcmp(op, "QLinearConv")) terms = (double)tort_count(w) / (double)w->dims[0];
     return 2 * terms * (double)tort_count(&call->outputs[0]);
 }
 

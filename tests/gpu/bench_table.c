@@ -93,5 +93,17 @@ const char *const bench_lines[] = {
     "FusedConv 1; activation=clip activation_beta=6; T[32,160,7,7]~-1,1 T[960,160,1,1]~-1,1 T[960]",
     "FusedConv 1; activation=clip activation_beta=6 group={384} pads=1,1,1,1; T[32,384,14,14]~-1,1 T[384,1,3,3]~-1,1 "
     "T[384]",
+
+    /* ---- bytes: BERT-base, ResNet-50, a depthwise layer, what lies between products ---- */
+    "QuantizeLinear 13; ; f32[32,1024,1024] f32[]=0.02 u8[]=128",
+    "DequantizeLinear 13; ; u8[32,1024,1024] f32[]=0.02 u8[]=128",
+    "com.microsoft.QLinearAdd 1; ; u8[32,256,56,56] f32[]=0.02 u8[]=128 u8[32,256,56,56] f32[]=0.03 u8[]=120 f32[]=0.04 u8[]=128",
+    "MatMulInteger 10; ; i8[4096,768]~-128,127 i8[768,3072]~-128,127 i8[]=3 i8[]=0",
+    "QLinearConv 10; pads=1,1,1,1; u8[32,128,28,28]~0,255 f32[]=0.02 u8[]=0 i8[128,128,3,3]~-128,127 f32[128]~0.01,0.02 i8[]=0 "
+    "f32[]=1 u8[]=0 i32[128]",
+    "QLinearConv 10; ; u8[32,1024,14,14]~0,255 f32[]=0.02 u8[]=0 i8[256,1024,1,1]~-128,127 f32[256]~0.01,0.02 i8[]=0 f32[]=1 "
+    "u8[]=0 i32[256]",
+    "QLinearConv 10; group={384} pads=1,1,1,1; u8[32,384,14,14]~0,255 f32[]=0.02 u8[]=0 i8[384,1,3,3]~-128,127 "
+    "f32[384]~0.01,0.02 i8[]=0 f32[]=1 u8[]=0 i32[384]",
     NULL,
 };
