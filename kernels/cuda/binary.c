@@ -54,13 +54,15 @@ static tort_verdict claim_sum(const tort_target *target, const tort_node_view *n
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
-/* Variants of the rows: a gpu_binary, or ANY_MODULO, for which an attribute selects the function. */
-enum { ANY_MODULO = GPU_BINARY_COUNT };
+/* Variants of the rows: a gpu_binary, or one for which an attribute selects the function. */
+enum { ANY_MODULO = GPU_BINARY_COUNT, ANY_SHIFT };
 
 #ifdef CUDA_DEVICE
 static gpu_binary function_of(const tort_kernel *row, const void *params) {
     const tort_modulo *modulo = params;
+    const tort_shift *shift = params;
     if (row->variant == ANY_MODULO) return modulo->c_like ? GPU_REMAINDER : GPU_MODULO;
+    if (row->variant == ANY_SHIFT) return shift->left ? GPU_SHIFT_LEFT : GPU_SHIFT_RIGHT;
     return (gpu_binary)row->variant;
 }
 
@@ -171,6 +173,7 @@ const tort_kernel tort_cuda_binary_kernels[] = {
     ROW("BitwiseAnd", claim_integers, prepare, run_pair, GPU_BIT_AND),
     ROW("BitwiseOr", claim_integers, prepare, run_pair, GPU_BIT_OR),
     ROW("BitwiseXor", claim_integers, prepare, run_pair, GPU_BIT_XOR),
+    ROW("BitShift", claim_integers, prepare, run_pair, ANY_SHIFT),
     ROW("Equal", claim_equal, prepare, run_pair, GPU_EQUAL),
     ROW("Less", claim_numbers, prepare, run_pair, GPU_LESS),
     ROW("LessOrEqual", claim_numbers, prepare, run_pair, GPU_LESS_OR_EQUAL),

@@ -51,6 +51,8 @@ template <class F, class T> static __device__ __forceinline__ T basic(F function
     case GPU_BIT_AND: return (T)(a & b);
     case GPU_BIT_OR: return (T)(a | b);
     case GPU_BIT_XOR: return (T)(a ^ b);
+    case GPU_SHIFT_LEFT: return (uint64_t)b < 8 * sizeof(T) ? (T)((uint64_t)a << (uint64_t)b) : (T)0;
+    case GPU_SHIFT_RIGHT: return (uint64_t)b < 8 * sizeof(T) ? (T)(a >> (int)b) : is_negative(a) ? (T)-1 : (T)0;
     default: return (T)((uint64_t)a * (uint64_t)b);
     }
 }
@@ -178,6 +180,8 @@ static const binary_row rows[GPU_BINARY_COUNT][GPU_NUMBER_COUNT] = {
     {FLOATS(arithmetic, GPU_PRELU)},
     {FLOATS(arithmetic, GPU_REMAINDER)},
     {FLOATS(arithmetic, GPU_MODULO)},
+    {},
+    {},
     {},
     {},
     {},

@@ -16,9 +16,11 @@ typedef enum gpu_binary {
     GPU_PRELU,     /* b is the slope */
     GPU_REMAINDER, /* result has the sign of a */
     GPU_MODULO,    /* result has the sign of b */
-    GPU_BIT_AND,   /* integers only, as are the next two */
+    GPU_BIT_AND,   /* integers only, as are the next four */
     GPU_BIT_OR,
     GPU_BIT_XOR,
+    GPU_SHIFT_LEFT, /* by the width or more, or a negative number: fill bits alone */
+    GPU_SHIFT_RIGHT,
     GPU_EQUAL, /* from here on the result is a bool */
     GPU_LESS,
     GPU_LESS_OR_EQUAL,
@@ -32,7 +34,7 @@ typedef enum gpu_binary {
 static inline bool gpu_has_binary(gpu_binary function, gpu_number type) {
     if (function >= GPU_AND) return type == GPU_NUMBER_BOOL;
     if (function == GPU_POW) return type <= GPU_NUMBER_DOUBLE;
-    if (function >= GPU_BIT_AND && function <= GPU_BIT_XOR)
+    if (function >= GPU_BIT_AND && function <= GPU_SHIFT_RIGHT)
         return type >= GPU_NUMBER_INT32 && type <= GPU_NUMBER_UINT64;
     return type <= GPU_NUMBER_UINT64 || (function == GPU_EQUAL && type == GPU_NUMBER_BOOL);
 }

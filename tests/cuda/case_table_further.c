@@ -125,6 +125,10 @@ const char *const further_kernel_cases[] = {
     "MeanVarianceNormalization 13; axes=1; T[a,c,b]",
     "MeanVarianceNormalization 9; axes=-1; f64[a,B]",
     "MeanVarianceNormalization 13; axes=0,1,2; bf16[a,b,5]",
+    "BitShift 11; direction=LEFT; u8[a,b]~0,255 u8[b]~0,9",
+    "BitShift 11; direction=RIGHT; u64[a,1] u64[b]~0,70",
+    "BitShift 28; direction=LEFT; i32[a,b]~-2000000000,2000000000 i32[a,b]~-3,40",
+    "BitShift 28; direction=RIGHT; i16[a,b]~-30000,30000 i16[b]~-3,20",
     /* ---- place.c ---- */
     "ReverseSequence 10; ; T[9,a,b] i64[a]~0,9",
     "ReverseSequence 10; batch_axis=0 time_axis=1; i64[a,7,b] i64[a]~0,7",
