@@ -65,7 +65,7 @@ def tinyort(*arguments):
 def left_to_cpu(program, path, shapes):
     """Lines "sm_N OPERATOR: reason", each once; and what keeps a run from being recorded."""
     for architecture in ARCHITECTURES:
-        plan = json.loads(tinyort(program, "plan", path, *shapes, "--ep", "cuda:libraries=off,cpu", "--target", f"cuda:sm_{architecture}", "--json"))
+        plan = json.loads(tinyort(program, "plan", path, *shapes, "--ep", "cudasim:libraries=off,cpu", "--target", f"cudasim:sm_{architecture}", "--json"))
         for node in plan["nodes"]:
             if node["provider"] == "cpu":
                 yield f"sm_{architecture} {node['op']}: {node['verdicts'][0]['message']}"
