@@ -463,7 +463,7 @@ def refused_quantized():
     yield conv("a scale that is an input", inputs={"x": (2, 4, 6, 6), "sy": ()})
     yield conv("a scale of weights that is an input", inputs={"x": (2, 4, 6, 6), "sw": ()}, folded=())
     yield conv("a bias that is an input", "c=Conv(xd,wd,b)", inputs={"x": (2, 4, 6, 6), "b": (5,)})
-    yield conv("no kernel of the joined one", chains=("cudasim,cpu",))
+    yield conv("no kernel of the joined one", "c=ConvTranspose(xd,wd)", inputs={"x": (2, 5, 6, 6)}, chains=("cudasim,cpu",))
 
 
 def refused_attention():
