@@ -75,6 +75,8 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     (void)target;
     tort_verdict verdict = in->dynamic ? tort_yes() : claim_bytes(node, in->a);
     if (verdict.code == TORT_YES) verdict = claim_bytes(node, in->b);
+    if (verdict.code == TORT_YES && in->y_zero >= 0 && tort_has_input(node, in->y_zero))
+        verdict = claim_bytes(node, in->y_zero); /* the type of the output */
     for (int32_t i = 0; i < 3 && verdict.code == TORT_YES; i++) verdict = claim_list(node, lists[i]);
     for (int32_t i = 0; i < 3 && verdict.code == TORT_YES; i++) verdict = claim_scale(node, scales[i]);
     if (verdict.code != TORT_YES) return verdict;
