@@ -77,7 +77,7 @@ SMALL_FLOAT_FUNCTION int exponent_of(uint64_t bits) {
     return (int)(bits >> 52 & 0x7ff) - 1023;
 }
 
-/* As tort_encode_float. */
+/* Encodes as tort_encode_float does. */
 SMALL_FLOAT_FUNCTION uint32_t encode(const tort_float_format *format, double value, bool saturate) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);

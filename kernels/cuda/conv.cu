@@ -2,14 +2,12 @@
  * windows (length, pixels). Read first: conv.c, product.cuh; depthwise convolutions are in depthwise.cu. */
 #include "kernels/cuda/gpu.h"
 
-#include "kernels/cuda/conv.h"
+#include "kernels/cuda/conv_window.cuh"
 #include "kernels/cuda/product_float.cuh"
 #include "kernels/cuda/product_mma.cuh"
 
 /* ---- source: windows of an image. A thread stays with one pixel, and copies PASSES elements of its window a step.
  * ---- */
-
-typedef pack<int32_t, 4> window_offset; /* a gpu_conv_offset, in one load */
 
 template <class T, class Tile, int LINES, int STEP> struct windows {
     enum { ALONG_K = 1, ROUNDS = 1, K_A_PASS = Tile::THREADS / LINES, PASSES = STEP / K_A_PASS };
@@ -22,23 +20,8 @@ template <class T, class Tile, int LINES, int STEP> struct windows {
     __device__ __forceinline__ windows(const T *image, const gpu_conv_product &product, int64_t first_pixel,
                                        int64_t from)
         : p(product), line(threadIdx.x % LINES), k(threadIdx.x / LINES) {
-        unsigned rest = (unsigned)min(first_pixel + line, p.pixels - 1);
-        int64_t element = 0, plane = 1;
-#pragma unroll
-        for (int i = GPU_CONV_AXES - 1; i >= 0; i--) {
-            at[i] = (int)(rest % (unsigned)p.out[i]) * p.stride[i] - p.pad[i];
-            rest /= (unsigned)p.out[i];
-            element += at[i] * plane;
-            plane *= p.in[i];
-        }
-        first = image + element;
+        first = image + window_begin(p, (unsigned)min(first_pixel + line, p.pixels - 1), at);
         next = p.offsets ? &p.offsets[from + k].elements : nullptr; /* NULL: windows are empty */
-    }
-    __device__ __forceinline__ bool inside(const window_offset &offset) const {
-        bool all = true;
-#pragma unroll
-        for (int i = 0; i < GPU_CONV_AXES; i++) all = all && (unsigned)(at[i] + offset.at[1 + i]) < (unsigned)p.in[i];
-        return all;
     }
     /* Copies floats to where product_float.cuh expects them: in rows of lines. */
     __device__ __forceinline__ void copy(float *stage) {
@@ -46,7 +29,7 @@ template <class T, class Tile, int LINES, int STEP> struct windows {
         for (int i = 0; i < PASSES; i++, next += K_A_PASS * 4) {
             const window_offset offset = load_pack<4>(next);
             cp_async4_zero_fill(stage + (k + i * K_A_PASS) * (LINES + FLOAT_PAD) + line, first + offset.at[0],
-                                inside(offset));
+                                is_inside(p, at, offset));
         }
     }
     /* Copies 16-bit elements, which cp.async cannot copy singly, into pieces along k. */
@@ -55,7 +38,7 @@ template <class T, class Tile, int LINES, int STEP> struct windows {
             const window_offset offset = load_pack<4>(next);
             const unsigned step = k + i * K_A_PASS;
             stage[place_along_k<U, Tile>(line, step / PIECE) + step % PIECE] =
-                inside(offset) ? first[offset.at[0]] : (U)0.0f;
+                is_inside(p, at, offset) ? first[offset.at[0]] : (U)0.0f;
         }
     }
 };

@@ -11,21 +11,18 @@
 #include "ops/conv.h"
 #include "ops/extent.h"
 #include "ops/integer_conv.h"
+#include "ops/integer_matmul.h"
 #include "runtime/core/base/memory.h"
-
-/* Inputs of an operator; -1: it has none. */
-typedef struct conv_inputs {
-    int32_t x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias;
-} conv_inputs;
 
 /* Kinds of rows. SHIFTED: of a W with another zero point. Its windows are packed twice, as W (less 128 of uint8) and as
  * the zero point, negative, for each weight; so the difference, of 9 bits, is the sum of two products. */
 enum { CHANNELS_LAST = 1, DEPTHWISE, PLANES, DIRECT, KIND = 7, SHIFTED = 8, AS_IS = 16 };
-enum { MAX_PRODUCTS = 33025, CHANNELS = 16 /* of a position of a packed window: a multiple */, PADDING = 16 };
+enum { CHANNELS = 16 /* of a position of a packed window: a multiple */, PADDING = 16 };
 
-static const conv_inputs *inputs_of(const tort_op *op) {
-    static const conv_inputs linear = {1, 2, 3, 4, 5, 6, 7, 8}, integer = {-1, 2, 1, -1, 3, -1, -1, -1};
-    return !strcmp(op->name, "QLinearConv") ? &linear : &integer;
+/* The inputs of ConvInteger and QLinearConv lie as those of the products: X as A, W as B, a bias last. */
+static const tort_integer_inputs *inputs_of(const tort_op *op) {
+    const bool linear = !strcmp(op->name, "QLinearConv");
+    return &tort_integer_matmul_inputs[linear ? TORT_MATMUL_BIASED : TORT_MATMUL_INTEGER];
 }
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
@@ -38,18 +35,9 @@ static bool is_direct(const tort_node_view *node) {
     return kind_of(node->kernel) == DIRECT;
 }
 
-/* True if the zero point of W is known; *zero: less 128 of uint8. */
-static bool zero_is_known(const tort_node_view *node, const conv_inputs *in, int32_t *zero) {
-    const bool is_signed = node->inputs[in->w].type == TORT_INT8, given = tort_has_input(node, in->w_zero);
-    const tort_info *info = &node->inputs[in->w_zero];
-    *zero = !given ? 0 : is_signed ? (int8_t)info->byte : info->byte;
-    if (!is_signed) *zero -= 128;
-    return !given || info->uniform;
-}
-
 static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
     const tort_conv_params *params = node->params;
-    const conv_inputs *in = inputs_of(node->op);
+    const tort_integer_inputs *in = inputs_of(node->op);
     (void)target;
     const tort_verdict verdict = tort_cuda_claim_window(node, &params->window, GPU_CONV_AXES);
     if (verdict.code != TORT_YES) return verdict;
@@ -59,30 +47,33 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     if (params->channels < 0 || params->filters < 0)
         return tort_no(TORT_NO_DYNAMIC, "", "the number of channels or filters is not known");
     const int64_t products = params->channels / params->group * tort_sliding_positions(&params->window);
-    if (in->y_scale >= 0 && products > MAX_PRODUCTS)
-        return tort_no(TORT_NO_SHAPE, "", "sums of %lld products may exceed 32 bits, %d do not", (long long)products,
-                       MAX_PRODUCTS);
-    if (is_direct(node)) return tort_yes();
-    if (!node->inputs[in->w].constant) return tort_no(TORT_NO_DYNAMIC, "", "W is not constant, so it cannot be packed");
+    const tort_verdict fits = in->y_scale < 0 ? tort_yes() : tort_cuda_claim_byte_sums(products);
+    if (fits.code != TORT_YES || is_direct(node)) return fits;
+    if (!node->inputs[in->b].constant) return tort_no(TORT_NO_DYNAMIC, "", "W is not constant, so it cannot be packed");
     if (in->y_scale < 0) return tort_no(TORT_NO_OP, "", "sums have no channels last");
     if (params->filters % GPU_NHWC_PIECE)
         return tort_no(TORT_NO_SHAPE, "", "%lld filters, channels last come in eights", (long long)params->filters);
     return tort_yes();
 }
 
-/* Of a product on tensor cores. */
+/* Claim of a product on tensor cores. */
 static tort_verdict claim_product(const tort_target *target, const tort_node_view *node) {
     const tort_verdict verdict = claim(target, node);
-    const conv_inputs *in = inputs_of(node->op);
+    const tort_integer_inputs *in = inputs_of(node->op);
     if (verdict.code != TORT_YES) return verdict;
-    if (!node->inputs[in->x_zero].uniform)
+    if (!node->inputs[in->a_zero].uniform)
         return tort_no(TORT_NO_DYNAMIC, "", "the zero point of X is not constant, so the padding is not known");
     int32_t zero;
-    if (!zero_is_known(node, in, &zero))
+    if (!tort_cuda_byte_zero(node, in, &zero))
         return tort_no(TORT_NO_ATTR, "quantize weights symmetrically", "filters have different zero points");
     if (!zero || (node->kernel->variant & SHIFTED && zero > -128)) return verdict;
     return tort_no(TORT_NO_ATTR, "quantize weights symmetrically",
                    "is for a zero point of W of 0, or 128 of uint8, not %d more", (int)zero);
+}
+
+static tort_verdict claim_positions(const tort_conv_params *params) {
+    if (tort_sliding_positions(&params->window) <= GPU_NHWC_POSITIONS) return tort_yes();
+    return tort_no(TORT_NO_SHAPE, "", "a kernel of more than %d positions", GPU_NHWC_POSITIONS);
 }
 
 static tort_verdict claim_channels_last(const tort_target *target, const tort_node_view *node) {
@@ -91,8 +82,7 @@ static tort_verdict claim_channels_last(const tort_target *target, const tort_no
     if (verdict.code != TORT_YES) return verdict;
     if (params->channels / params->group % GPU_NHWC_PIECE || params->filters / params->group % GPU_NHWC_PIECE)
         return tort_no(TORT_NO_SHAPE, "", "channels and filters of a group do not come in eights");
-    if (tort_sliding_positions(&params->window) <= GPU_NHWC_POSITIONS) return tort_yes();
-    return tort_no(TORT_NO_SHAPE, "", "a kernel of more than %d positions", GPU_NHWC_POSITIONS);
+    return claim_positions(params);
 }
 
 static tort_verdict claim_depthwise(const tort_target *target, const tort_node_view *node) {
@@ -101,8 +91,7 @@ static tort_verdict claim_depthwise(const tort_target *target, const tort_node_v
     if (verdict.code != TORT_YES) return verdict;
     if (params->group != params->channels || params->filters != params->channels)
         return tort_no(TORT_NO_SHAPE, "", "a group has more than one channel or filter");
-    if (tort_sliding_positions(&params->window) <= GPU_NHWC_POSITIONS) return tort_yes();
-    return tort_no(TORT_NO_SHAPE, "", "a kernel of more than %d positions", GPU_NHWC_POSITIONS);
+    return claim_positions(params);
 }
 
 /* Conversions of X and Y cost less than the direct kernel. */
@@ -144,12 +133,11 @@ static gpu_tiling tiling_of(const gpu_nhwc_conv *p, gpu_board board) {
 static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
     const tort_info *x = &node->inputs[0];
     *scratch = 0;
-    if (is_direct(node)) return TORT_OK;
     if (kind_of(node->kernel) == CHANNELS_LAST) {
         const gpu_nhwc_conv images = images_of(node->kernel, node->params);
         *scratch = tiling_of(&images, tort_cuda_board_of(target)).scratch;
     }
-    if (node->kernel->variant & AS_IS &&
+    if (node->kernel->variant & AS_IS && !is_direct(node) &&
         !(tort_align_size(*scratch, TORT_DEVICE_ALIGN, scratch) &&
           tort_add_size(*scratch, (uint64_t)tort_extent(x->dims, 0, x->rank), scratch)))
         return tort_out_of_memory(error, SIZE_MAX);
@@ -166,7 +154,7 @@ static tort_status pack_size(const tort_target *target, const tort_node_view *no
     const int64_t filter = depthwise ? positions * (int64_t)sizeof(int16_t)
                                      : packed_length(node->kernel, params) + (int64_t)sizeof(int32_t);
     (void)target;
-    *consumed = 1u << inputs_of(node->op)->w;
+    *consumed = 1u << inputs_of(node->op)->b;
     return tort_mul_size((uint64_t)params->filters, (uint64_t)filter, bytes) &&
                    tort_add_size(*bytes, depthwise ? 0 : PADDING, bytes)
                ? TORT_OK
@@ -176,32 +164,31 @@ static tort_status pack_size(const tort_target *target, const tort_node_view *no
 #ifdef CUDA_DEVICE
 #include "kernels/cuda/table.h"
 
-/* The zero point of a filter's weights. */
-static int32_t zero_of(const tort_node_view *node, const conv_inputs *in, int64_t filter) {
-    const tort_info *zero = &node->inputs[in->w_zero];
-    if (!tort_has_input(node, in->w_zero)) return 0;
-    const int64_t at = tort_extent(zero->dims, 0, zero->rank) == 1 ? 0 : filter;
-    return zero->type == TORT_INT8 ? ((const int8_t *)zero->data)[at] : ((const uint8_t *)zero->data)[at];
+static int32_t byte_at(const tort_info *bytes, int64_t at) {
+    return bytes->type == TORT_INT8 ? ((const int8_t *)bytes->data)[at] : ((const uint8_t *)bytes->data)[at];
 }
 
-static int32_t weight_at(const tort_info *w, int64_t at) {
-    return w->type == TORT_INT8 ? ((const int8_t *)w->data)[at] : ((const uint8_t *)w->data)[at];
+/* The zero point of a filter's weights. */
+static int32_t zero_of(const tort_node_view *node, const tort_integer_inputs *in, int64_t filter) {
+    if (!tort_has_input(node, in->b_zero)) return 0;
+    const tort_info *zero = &node->inputs[in->b_zero];
+    return byte_at(zero, tort_extent(zero->dims, 0, zero->rank) == 1 ? 0 : filter);
 }
 
 /* Writes a filter's windows; returns their sum. */
-static int32_t pack_filter(const tort_node_view *node, const conv_inputs *in, int64_t filter, int8_t *to) {
+static int32_t pack_filter(const tort_node_view *node, const tort_integer_inputs *in, int64_t filter, int8_t *to) {
     const tort_conv_params *params = node->params;
     const int64_t channels = params->channels / params->group, positions = tort_sliding_positions(&params->window);
     const int64_t padded = gpu_pieces(channels, CHANNELS) * CHANNELS, first = filter * channels * positions;
-    const int32_t base = node->inputs[in->w].type == TORT_INT8 ? 0 : 128;
+    const int32_t base = node->inputs[in->b].type == TORT_INT8 ? 0 : 128;
     const bool planes = kind_of(node->kernel) == PLANES;
     int8_t *second = node->kernel->variant & SHIFTED ? to + window_length(node->kernel, params) : NULL;
     int32_t sum = 0, zero;
-    (void)zero_is_known(node, in, &zero);
+    (void)tort_cuda_byte_zero(node, in, &zero);
     for (int64_t c = 0; c < channels; c++)
         for (int64_t i = 0; i < positions; i++) {
             const int64_t at = planes ? c * positions + i : i * padded + c;
-            const int32_t weight = weight_at(&node->inputs[in->w], first + c * positions + i) - base;
+            const int32_t weight = byte_at(&node->inputs[in->b], first + c * positions + i) - base;
             to[at] = (int8_t)weight;
             if (second) second[at] = (int8_t)-zero;
             sum += weight - zero;
@@ -209,19 +196,19 @@ static int32_t pack_filter(const tort_node_view *node, const conv_inputs *in, in
     return sum;
 }
 
-static void pack_depthwise(const tort_node_view *node, const conv_inputs *in, int16_t *to) {
+static void pack_depthwise(const tort_node_view *node, const tort_integer_inputs *in, int16_t *to) {
     const tort_conv_params *params = node->params;
     const int64_t positions = tort_sliding_positions(&params->window);
     for (int64_t f = 0; f < params->filters; f++) {
         const int32_t zero = zero_of(node, in, f);
         for (int64_t i = 0; i < positions; i++)
-            to[i * params->filters + f] = (int16_t)(weight_at(&node->inputs[in->w], f * positions + i) - zero);
+            to[i * params->filters + f] = (int16_t)(byte_at(&node->inputs[in->b], f * positions + i) - zero);
     }
 }
 
 static tort_status prepare(tort_prepare *p) {
     const tort_conv_params *params = p->node->params;
-    const conv_inputs *in = inputs_of(p->node->op);
+    const tort_integer_inputs *in = inputs_of(p->node->op);
     uint32_t consumed;
     size_t bytes;
     tort_status status = pack_size(p->target, p->node, &bytes, &consumed, p->error);
@@ -235,7 +222,7 @@ static tort_status prepare(tort_prepare *p) {
     } else {
         for (int64_t f = 0; f < params->filters; f++)
             sums[f] = pack_filter(p->node, in, f, (int8_t *)packed + f * length);
-        memset(sums + params->filters, p->node->inputs[in->x_zero].byte, PADDING);
+        memset(sums + params->filters, p->node->inputs[in->a_zero].byte, PADDING);
     }
     status = cuda_copy(p->device, NULL, p->packed, packed, bytes, TORT_TO_DEVICE, p->error);
     tort_free(p->env, packed, bytes + !bytes);
@@ -267,14 +254,8 @@ static void fill_offsets(const tort_node_view *node, void *entries) {
     gpu_nhwc_offset *offsets = entries;
     for (int64_t k = 0; k < p.length; k += part) {
         const int64_t position = k % window / padded, channel = k % padded;
-        int64_t rest = position, pixel = 0, plane = 1;
-        for (int32_t i = GPU_CONV_AXES - 1; i >= 0; i--) {
-            pixel += rest % p.kernel[i] * p.dilation[i] * plane;
-            rest /= p.kernel[i];
-            plane *= p.in[i];
-        }
-        if (channel >= p.channels) continue; /* zeros of the packed window */
-        offsets[k / part] = (gpu_nhwc_offset){(int32_t)(pixel * p.channels * p.group + channel), 1u << position};
+        if (channel < p.channels) /* else zeros of the packed window */
+            offsets[k / part] = tort_cuda_nhwc_offset(&p, position, channel);
     }
 }
 
@@ -303,27 +284,9 @@ static tort_status fit(tort_fit *fit) {
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
-static gpu_numbers numbers_of(const tort_call *call, int32_t input) {
-    const tort_tensor *numbers = input < 0 ? NULL : tort_call_input(call, input);
-    if (!numbers) return (gpu_numbers){.at = NULL};
-    return (gpu_numbers){numbers->data, tort_count(numbers) != 1};
-}
-
 static gpu_bytes_conv conv_of(const tort_call *call) {
-    const conv_inputs *in = inputs_of(call->op);
     return (gpu_bytes_conv){.images = tort_cuda_nhwc_images_of(call->params),
-                            .sums = {.as = in->y_scale < 0 ? GPU_SUMS_INT32 : GPU_SUMS_BYTES,
-                                     .a_signed = call->inputs[0].type == TORT_INT8,
-                                     .b_signed = call->inputs[in->w].type == TORT_INT8,
-                                     .bias_in_sums = true,
-                                     .y_signed = call->outputs[0].type == TORT_INT8,
-                                     .a_zero = numbers_of(call, in->x_zero),
-                                     .a_scale = numbers_of(call, in->x_scale),
-                                     .b_zero = numbers_of(call, in->w_zero),
-                                     .b_scale = numbers_of(call, in->w_scale),
-                                     .bias = numbers_of(call, in->bias),
-                                     .y_scale = numbers_of(call, in->y_scale).at,
-                                     .y_zero = numbers_of(call, in->y_zero).at}};
+                            .sums = tort_cuda_sums_of(call, inputs_of(call->op))};
 }
 
 /* X for kernels that load pieces: a copy, behind so many bytes of scratch memory, of one in the model's order that does
@@ -341,22 +304,19 @@ static tort_status run(const tort_call *call) {
     const cuda_stream *stream = call->stream;
     const cuda_table *table = call->fitted;
     const tort_conv_params *params = call->params;
-    const bool planes = kind_of(call->kernel) == PLANES;
     gpu_bytes_conv p = conv_of(call);
     if (!p.images.rows || !table) return TORT_OK;
     p.images.length = packed_length(call->kernel, params);
     p.padding = (const char *)call->packed + params->filters * (p.images.length + (int64_t)sizeof(int32_t));
-    if (planes)
+    if (kind_of(call->kernel) == PLANES)
         p.planes = table->entries;
     else
         p.images.offsets = table->entries;
     const gpu_tiling tiling = tiling_of(&p.images, stream->device->board);
     const gpu_parts parts = {call->scratch, stream->arrivals};
-    const void *x;
-    const tort_status status = aligned_input(call, tiling.scratch, &x);
-    if (status) return status;
-    return cuda_launched(
-        call, gpu_run_bytes_conv(cuda_stream_of(call), &p, x, call->packed, call->outputs[0].data, &tiling, &parts));
+    gpu_byte_operands o = {.packed = call->packed, .y = call->outputs[0].data};
+    const tort_status status = aligned_input(call, tiling.scratch, &o.a);
+    return status ? status : cuda_launched(call, gpu_run_bytes_conv(cuda_stream_of(call), &p, &o, &tiling, &parts));
 }
 
 static tort_status run_depthwise(const tort_call *call) {
@@ -372,7 +332,7 @@ static tort_status run_direct(const tort_call *call) {
     gpu_bytes_conv p = conv_of(call);
     p.last = call->kernel->variant & AS_IS;
     return cuda_launched(call, gpu_run_bytes_direct(cuda_stream_of(call), &p, call->inputs[0].data,
-                                                    call->inputs[inputs_of(call->op)->w].data, call->outputs[0].data));
+                                                    call->inputs[inputs_of(call->op)->b].data, call->outputs[0].data));
 }
 #endif
 

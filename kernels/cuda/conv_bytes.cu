@@ -5,7 +5,7 @@
 #include "kernels/cuda/conv_bytes.h"
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/integer_output.cuh"
-#include "kernels/cuda/nhwc_window.cuh"
+#include "kernels/cuda/conv_window.cuh"
 #include "kernels/cuda/product_mma.cuh"
 
 /* ---- windows of images with channels last, in pieces of 16 bytes that are copied in parts of COPY: 8 where a pixel's
@@ -52,9 +52,7 @@ template <class T, class Tile, int COPY> struct byte_windows {
     }
 };
 
-/* ---- windows of planes: a thread stays with one pixel, and copies 4 neighbouring elements of its window at a time
- * ----
- */
+/* ---- windows of planes: a thread stays with one pixel, and copies 4 neighbouring elements at a time ---- */
 
 template <class T, class Tile> struct plane_windows {
     enum { ALONG_K = 1, ROUNDS = 0, LINES = Tile::M, FOURS = Tile::THREADS / LINES };
@@ -69,24 +67,11 @@ template <class T, class Tile> struct plane_windows {
     __device__ __forceinline__ plane_windows(const gpu_bytes_conv &conv, const T *x, int64_t first_row, int64_t from)
         : p(conv.images), line(threadIdx.x % LINES), four(threadIdx.x / LINES), fill(*(const uint8_t *)conv.padding) {
         const unsigned row = (unsigned)min(first_row + line, p.rows - 1), image = row / (unsigned)p.pixels;
-        unsigned rest = row - image * (unsigned)p.pixels;
-        int64_t element = 0, plane = 1;
-#pragma unroll
-        for (int i = GPU_CONV_AXES - 1; i >= 0; i--) {
-            at[i] = (int)(rest % (unsigned)p.out[i]) * p.stride[i] - p.pad[i];
-            rest /= (unsigned)p.out[i];
-            element += at[i] * plane;
-            plane *= p.in[i];
-        }
-        first = x + (int64_t)image * p.channels * p.in_pixels + element;
+        first = x + (int64_t)image * p.channels * p.in_pixels + window_begin(p, row - image * (unsigned)p.pixels, at);
         next = &conv.planes[from + four * 4].elements;
     }
-    __device__ __forceinline__ uint8_t element(const pack<int32_t, 4> &offset) const {
-        bool inside = true;
-#pragma unroll
-        for (int i = 0; i < GPU_CONV_AXES; i++)
-            inside = inside && (unsigned)(at[i] + offset.at[1 + i]) < (unsigned)p.in[i];
-        return inside ? (uint8_t)first[offset.at[0]] : fill;
+    __device__ __forceinline__ uint8_t element(const window_offset &offset) const {
+        return is_inside(p, at, offset) ? (uint8_t)first[offset.at[0]] : fill;
     }
     __device__ __forceinline__ void copy(T *stage) {
         for (int i = 0; i < PASSES; i++, next += FOURS * 16) {
@@ -116,22 +101,22 @@ struct planes {
 
 template <class T, class Tile, class Windows>
 static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
-    conv_bytes(gpu_bytes_conv p, const void *x, const void *packed, void *y, gpu_tiling tiling, gpu_parts parts,
-               bool packs) {
+    conv_bytes(gpu_bytes_conv p, gpu_byte_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
     after_previous();
     const gpu_nhwc_conv &i = p.images;
     const int bytes = p.sums.as == GPU_SUMS_BYTES ? 1 : 4;
     for (int64_t group = blockIdx.z; Tile::FITS && group < i.group; group += gridDim.z) {
         const block_place at = place_of_block<Tile>(tiling, group, i.length);
         const int64_t filter = group * i.filters, filters = i.filters * i.group;
-        const integer_output out = {p.sums,    (char *)y + filter * bytes,
-                                    bytes,     (const int32_t *)((const char *)packed + filters * i.length),
+        const char *packed = (const char *)o.packed;
+        const integer_output out = {p.sums,    (char *)o.y + filter * bytes,
+                                    bytes,     (const int32_t *)(packed + filters * i.length),
                                     filter,    i.rows,
                                     i.filters, filters,
                                     packs};
         const lines_along_k<T, Tile, Tile::N> b((const T *)packed + filter * i.length, i.length, at.first_column,
                                                 i.filters, at.from, at.to);
-        product_mma<Tile, T>(Windows::template of<T, Tile>(p, (const T *)x + group * i.channels, at), b, out, at,
+        product_mma<Tile, T>(Windows::template of<T, Tile>(p, (const T *)o.a + group * i.channels, at), b, out, at,
                              parts);
         __syncthreads();
     }
@@ -184,12 +169,8 @@ static __global__ void conv_bytes_direct(gpu_bytes_conv p, const void *x, const 
         const int64_t image = outer / (p.last ? c.pixels : filters),
                       of_image = outer - image * (p.last ? c.pixels : filters);
         const int64_t filter = p.last ? within : of_image;
-        int64_t rest = p.last ? of_image : within;
         int at[GPU_CONV_AXES];
-        for (int axis = GPU_CONV_AXES - 1; axis >= 0; axis--) {
-            at[axis] = (int)(rest % c.out[axis]) * c.stride[axis] - c.pad[axis];
-            rest /= c.out[axis];
-        }
+        window_begin(c, (unsigned)(p.last ? of_image : within), at);
         const int32_t w_zero =
             p.sums.b_zero.at ? byte_at(p.sums.b_zero.at, filter * p.sums.b_zero.step, p.sums.b_signed) : 0;
         uint32_t sum = 0; /* wraps, as int32 */
@@ -220,20 +201,14 @@ static __global__ void conv_bytes_direct(gpu_bytes_conv p, const void *x, const 
 
 /* ---- launchers ---- */
 
-struct bytes_kernel {
-    void (*kernel)(gpu_bytes_conv, const void *, const void *, void *, gpu_tiling, gpu_parts, bool);
-    unsigned threads, shared_bytes;
-};
+typedef tile_kernel<gpu_bytes_conv, gpu_byte_operands> bytes_kernel;
 
-template <class T, class Tile, class Windows> static bytes_kernel kernel_of_tile() {
-    return {conv_bytes<T, Tile, Windows>, Tile::THREADS, Tile::SHARED_BYTES};
-}
 template <class T, class Windows> static bytes_kernel choose_tile(gpu_tile tile) {
-    return for_mma_tile(tile, [](auto of) { return kernel_of_tile<T, decltype(of), Windows>(); });
+    return for_mma_tile(tile, [](auto of) { return kernel_of<decltype(of)>(conv_bytes<T, decltype(of), Windows>); });
 }
 /* Few channels make few columns of short sums: one tile serves. */
 template <class T> static bytes_kernel choose(gpu_tile tile, bool in_planes, bool halves) {
-    if (in_planes) return kernel_of_tile<T, mma_128x64, planes>();
+    if (in_planes) return kernel_of<mma_128x64>(conv_bytes<T, mma_128x64, planes>);
     return halves ? choose_tile<T, channels_last<8>>(tile) : choose_tile<T, channels_last<16>>(tile);
 }
 static bytes_kernel choose_type(bool is_signed, gpu_tile tile, bool in_planes, bool halves) {
@@ -246,15 +221,15 @@ static gpu_tiling tiles_of_planes(const gpu_nhwc_conv *p) {
     return tiling;
 }
 
-cudaError_t gpu_run_bytes_conv(gpu_stream stream, const gpu_bytes_conv *p, const void *x, const void *packed, void *y,
+cudaError_t gpu_run_bytes_conv(gpu_stream stream, const gpu_bytes_conv *p, const gpu_byte_operands *o,
                                const gpu_tiling *tiling, const gpu_parts *parts) {
     const bool in_planes = p->planes != nullptr;
     if (!p->images.filters || !p->images.group) return cudaSuccess;
     const gpu_tiling used = in_planes ? tiles_of_planes(&p->images) : *tiling;
     const bytes_kernel choice = choose_type(p->sums.a_signed, used.tile, in_planes, p->images.channels % 16 != 0);
     const dim3 grid((unsigned)used.tiles, (unsigned)used.parts, grid_extent((size_t)p->images.group));
-    return launch_overlapping(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, x, packed, y, used,
-                              *parts, (uintptr_t)y % PIECE == 0);
+    return launch_overlapping(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, used, *parts,
+                              (uintptr_t)o->y % PIECE == 0);
 }
 
 cudaError_t gpu_load_bytes_conv(bool is_signed, bool in_planes) {
@@ -266,11 +241,6 @@ cudaError_t gpu_load_bytes_conv(bool is_signed, bool in_planes) {
     for (int halves = 0; code == cudaSuccess && halves < 2; halves++)
         code = load_tiles([=](gpu_tile tile) { return choose_type(is_signed, tile, false, halves); });
     return code;
-}
-
-/* Calls use(T()) for the type of X. */
-template <class Use> static cudaError_t for_byte(bool is_signed, Use use) {
-    return is_signed ? use(int8_t()) : use(uint8_t());
 }
 
 cudaError_t gpu_run_bytes_depthwise(gpu_stream stream, const gpu_bytes_conv *p, const void *x, const int16_t *weights,

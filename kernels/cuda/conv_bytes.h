@@ -16,10 +16,10 @@ typedef struct gpu_bytes_conv {
     gpu_sums sums;
 } gpu_bytes_conv;
 
-/* packed: for each filter a window of int8, then the sum of each as int32, then the padding. X has channels last, and
- * each position of a window a multiple of 16 channels, of which those that X lacks are 0 in `packed`; or it is in
- * planes. Y has channels last. */
-GPU_LAUNCHER gpu_run_bytes_conv(gpu_stream stream, const gpu_bytes_conv *p, const void *x, const void *packed, void *y,
+/* o->packed: for each filter a window of int8, then the sum of each as int32, then the padding. X has channels last,
+ * and each position of a window a multiple of 16 channels, of which those that X lacks are 0 there; or it is in planes.
+ * Y has channels last. */
+GPU_LAUNCHER gpu_run_bytes_conv(gpu_stream stream, const gpu_bytes_conv *p, const gpu_byte_operands *o,
                                 const gpu_tiling *tiling, const gpu_parts *parts);
 GPU_LAUNCHER gpu_load_bytes_conv(bool is_signed, bool planes);
 /* Depthwise; weights are (positions, channels) of int16, less their zero points. */

@@ -218,16 +218,14 @@ tort_status tort_cuda_conv_nhwc_prepare_depthwise(tort_prepare *p) {
 
 /* ---- the table of offsets ---------------------------------------------------------------------------------------- */
 
-static gpu_nhwc_offset offset_of(const gpu_nhwc_conv *p, int64_t k) {
-    const int64_t position = k / p->channels;
+gpu_nhwc_offset tort_cuda_nhwc_offset(const gpu_nhwc_conv *p, int64_t position, int64_t channel) {
     int64_t rest = position, pixel = 0, plane = 1;
     for (int32_t i = GPU_CONV_AXES - 1; i >= 0; i--) {
         pixel += rest % p->kernel[i] * p->dilation[i] * plane;
         rest /= p->kernel[i];
         plane *= p->in[i];
     }
-    return (gpu_nhwc_offset){.elements = (int32_t)(pixel * p->channels * p->group + k % p->channels),
-                             .bit = 1u << position};
+    return (gpu_nhwc_offset){.elements = (int32_t)(pixel * p->channels * p->group + channel), .bit = 1u << position};
 }
 
 /* True if X is a matrix of pixels by channels. */
@@ -254,7 +252,7 @@ static void fill_table(const tort_node_view *node, void *entries) {
         offsets[k / piece] =
             patches
                 ? (gpu_nhwc_offset){tort_cuda_conv_offset(&params->window, k / positions, k % positions).elements, 1}
-                : offset_of(&p, k);
+                : tort_cuda_nhwc_offset(&p, k / p.channels, k % p.channels);
 }
 
 tort_status tort_cuda_conv_nhwc_fit(tort_fit *fit) {

@@ -2,7 +2,7 @@
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/grid.h"
-#include "kernels/cuda/nhwc_window.cuh"
+#include "kernels/cuda/conv_window.cuh"
 #include "kernels/cuda/product_mma.cuh"
 
 /* ---- source: windows of pixels, in pieces of 16 bytes of channels. A thread copies one piece of each of PASSES
@@ -77,13 +77,8 @@ static __global__ void conv_depthwise_nhwc(gpu_nhwc_conv p, gpu_conv_operands o,
     for (size_t i = grid_first(); i < count; i += grid_stride()) {
         const unsigned row = (unsigned)(i / pieces), channel = (unsigned)(i - (size_t)row * pieces) * PIECE;
         const unsigned image = row / (unsigned)p.pixels;
-        unsigned rest = row - image * (unsigned)p.pixels;
         int at[GPU_CONV_AXES];
-#pragma unroll
-        for (int j = GPU_CONV_AXES - 1; j >= 0; j--) {
-            at[j] = (int)(rest % (unsigned)p.out[j]) * p.stride[j] - p.pad[j];
-            rest /= (unsigned)p.out[j];
-        }
+        window_begin(p, row - image * (unsigned)p.pixels, at);
         const T *x = (const T *)o.x + (int64_t)image * p.in_pixels * channels + channel;
         const T *w = (const T *)o.w + channel, *bias = (const T *)o.bias, *residual = (const T *)o.residual;
         float sums[PIECE] = {};

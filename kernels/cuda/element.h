@@ -67,6 +67,17 @@ template <class Use> static inline cudaError_t for_moved_image(gpu_number type, 
     }
 }
 
+/* Calls use(T()) for bytes. */
+template <class Use> static inline cudaError_t for_byte(bool is_signed, Use use) {
+    return is_signed ? use(int8_t()) : use(uint8_t());
+}
+
+/* Returns x within bounds below 2^22, rounded half to even, modulo 2^32; NaN is the lower bound. Adding 1.5 * 2^23
+ * rounds to an integer, which the lowest bits of the sum then hold. */
+static __device__ __forceinline__ uint32_t rounded_within(float x, float low, float high) {
+    return __float_as_uint(__fadd_rn(fminf(fmaxf(x, low), high), 0x1.8p23f));
+}
+
 /* Elements of 1, 2, 4 or 8 bytes that are only moved, whatever their type: T is unsigned. */
 template <class Use> static inline cudaError_t for_bytes(int bytes, Use use) {
     switch (bytes) {

@@ -12,7 +12,7 @@
 
 #include "kernels/cuda/claims.h"
 
-/* What the output is: the sums (modulo 2^32); floats, sums times scales; bytes, floats rounded to steps of the output's
+/* Kinds of outputs: the sums (modulo 2^32); floats, sums times scales; bytes, floats rounded to steps of the output's
  * scale, as QLinearConv-10 and QLinearMatMul-10 say. */
 typedef enum gpu_sums_as { GPU_SUMS_INT32, GPU_SUMS_FLOAT, GPU_SUMS_HALF, GPU_SUMS_BYTES } gpu_sums_as;
 
@@ -43,5 +43,23 @@ static inline int64_t gpu_byte_line(int64_t k) {
 static inline int64_t gpu_byte_matrix(int64_t n, int64_t k) {
     return n * gpu_byte_line(k) + (n + 3) / 4 * 16;
 }
+
+/* Products of a sum that cannot exceed 32 bits: 255 * 255 each. */
+enum { GPU_BYTE_PRODUCTS = 33025 };
+
+/* Operands of a product: A, B packed, and the output. */
+typedef struct gpu_byte_operands {
+    const void *a, *packed;
+    void *y;
+} gpu_byte_operands;
+
+struct tort_integer_inputs; /* ops/integer_matmul.h; A is X of a convolution, B is W */
+
+/* Refuses sums of more products (< 0: not known), which could exceed 32 bits. */
+tort_verdict tort_cuda_claim_byte_sums(int64_t products);
+/* True if the zero point of B is known; *zero: less 128 of uint8. */
+bool tort_cuda_byte_zero(const tort_node_view *node, const struct tort_integer_inputs *in, int32_t *zero);
+/* What becomes of the sums of a call; row_sums and k are the caller's. */
+gpu_sums tort_cuda_sums_of(const tort_call *call, const struct tort_integer_inputs *in);
 
 #endif

@@ -9,16 +9,13 @@
 #include <limits.h>
 #include <string.h>
 
-#include "ops/extent.h"
 #include "kernels/cuda/quantize.h"
+#include "ops/extent.h"
 #include "ops/integer_matmul.h"
 #include "ops/microsoft/qgemm.h"
 #include "runtime/core/base/memory.h"
 
 enum { ANY_ZERO = 1, GEMM = 2 }; /* bits of the rows' variants: the second rows; QGemm */
-
-/* The sum of more products could exceed 32 bits: 255 * 255 * 33025. */
-enum { MAX_PRODUCTS = 33025 };
 
 static const tort_integer_inputs *inputs_of(const tort_op *op) {
     static const tort_integer_inputs gemm = {
@@ -55,11 +52,18 @@ static tort_verdict claim_scale(const tort_node_view *node, int32_t input) {
     return tort_cuda_no_type(node, input, "float");
 }
 
-static bool zero_is_known(const tort_node_view *node, const tort_integer_inputs *in) {
-    const bool is_signed = node->inputs[in->b].type == TORT_INT8;
-    if (in->b_zero < 0 || !tort_has_input(node, in->b_zero)) return is_signed;
-    const tort_info *zero = &node->inputs[in->b_zero];
-    return zero->uniform && zero->byte == (is_signed ? 0 : 128);
+tort_verdict tort_cuda_claim_byte_sums(int64_t products) {
+    if (products <= GPU_BYTE_PRODUCTS) return tort_yes();
+    return tort_no(TORT_NO_SHAPE, "", "sums of %lld products may exceed 32 bits, %d do not", (long long)products,
+                   GPU_BYTE_PRODUCTS);
+}
+
+bool tort_cuda_byte_zero(const tort_node_view *node, const tort_integer_inputs *in, int32_t *zero) {
+    const bool is_signed = node->inputs[in->b].type == TORT_INT8, given = tort_has_input(node, in->b_zero);
+    const tort_info *info = &node->inputs[given ? in->b_zero : in->b];
+    *zero = !given ? 0 : is_signed ? (int8_t)info->byte : info->byte;
+    if (!is_signed) *zero -= 128;
+    return !given || info->uniform;
 }
 
 /* Products of a sum; -1: not known. */
@@ -70,7 +74,7 @@ static int64_t depth_of(const tort_node_view *node) {
 
 static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
     const tort_integer_inputs *in = inputs_of(node->op);
-    const int64_t k = depth_of(node);
+    int32_t zero;
     const int32_t lists[] = {in->a_zero, in->b_zero, in->bias}, scales[] = {in->a_scale, in->b_scale, in->y_scale};
     (void)target;
     tort_verdict verdict = in->dynamic ? tort_yes() : claim_bytes(node, in->a);
@@ -80,14 +84,13 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     for (int32_t i = 0; i < 3 && verdict.code == TORT_YES; i++) verdict = claim_list(node, lists[i]);
     for (int32_t i = 0; i < 3 && verdict.code == TORT_YES; i++) verdict = claim_scale(node, scales[i]);
     if (verdict.code != TORT_YES) return verdict;
-    if (in->b_scale >= 0 && k > MAX_PRODUCTS)
-        return tort_no(TORT_NO_SHAPE, "", "sums of %lld products may exceed 32 bits, %d do not", (long long)k,
-                       MAX_PRODUCTS);
-    if ((node->kernel->variant & ANY_ZERO) || zero_is_known(node, in)) return tort_yes();
+    if (in->b_scale >= 0) verdict = tort_cuda_claim_byte_sums(depth_of(node));
+    if (verdict.code != TORT_YES || node->kernel->variant & ANY_ZERO) return verdict;
+    if (tort_cuda_byte_zero(node, in, &zero) && !zero) return verdict;
     return tort_no(TORT_NO_ATTR, "", "is for a B whose zero point is known to be 0, or 128 of uint8");
 }
 
-/* Of QGemm, whose B may be stored by columns. */
+/* Claim of QGemm, whose B may be stored by columns. */
 static tort_verdict claim_gemm(const tort_target *target, const tort_node_view *node) {
     const tort_qgemm *p = node->params;
     if (p->a_k_stride != 1) return tort_no(TORT_NO_ATTR, "transA", "takes an A of rows");
@@ -113,27 +116,20 @@ static void join_batch(gpu_integer_matmul *p) {
 static gpu_integer_matmul product_of(const tort_kernel *row, const void *any, bool listed) {
     const tort_matmul_params *params = any;
     const tort_qgemm *gemm = any;
-    if (row->variant & GEMM)
-        return (gpu_integer_matmul){.m = gemm->m,
-                                    .n = gemm->n,
-                                    .k = gemm->k,
-                                    .batches = 1,
-                                    .line = gpu_byte_line(gemm->k),
-                                    .matrix = gpu_byte_matrix(gemm->n, gemm->k),
-                                    .sums.k = gemm->k};
-    gpu_integer_matmul p = {.m = params->m,
-                            .n = params->n,
-                            .k = params->k,
-                            .batches = params->batches,
-                            .line = gpu_byte_line(params->k),
-                            .matrix = gpu_byte_matrix(params->n, params->k),
-                            .batch_rank = params->batch_rank,
-                            .sums.k = params->k};
-    const int64_t matrix = params->n > 0 && params->k > 0 ? params->n * params->k : 1;
-    memcpy(p.batch_dims, params->batch_dims, sizeof p.batch_dims);
-    memcpy(p.a_batch, params->a_strides, sizeof p.a_batch);
-    for (int32_t i = 0; i < p.batch_rank; i++) p.b_batch[i] = params->b_strides[i] / matrix;
-    if (!listed) join_batch(&p);
+    gpu_integer_matmul p = {.batches = 1};
+    if (row->variant & GEMM) {
+        p.m = gemm->m, p.n = gemm->n, p.k = gemm->k;
+    } else {
+        const int64_t matrix = params->n > 0 && params->k > 0 ? params->n * params->k : 1;
+        p.m = params->m, p.n = params->n, p.k = params->k, p.batches = params->batches;
+        p.batch_rank = params->batch_rank;
+        memcpy(p.batch_dims, params->batch_dims, sizeof p.batch_dims);
+        memcpy(p.a_batch, params->a_strides, sizeof p.a_batch);
+        for (int32_t i = 0; i < p.batch_rank; i++) p.b_batch[i] = params->b_strides[i] / matrix;
+        if (!listed) join_batch(&p);
+    }
+    p.line = gpu_byte_line(p.k);
+    p.matrix = gpu_byte_matrix(p.n, p.k);
     return p;
 }
 
@@ -161,7 +157,7 @@ static bool place_scratch(const gpu_integer_matmul *p, const gpu_tiling *tiling,
            tort_align_size(at->rows, TORT_DEVICE_ALIGN, &at->rows) &&
            tort_mul_size((uint64_t)rows, sizeof(int32_t), &bytes) && tort_add_size(at->rows, bytes, &at->packed) &&
            tort_align_size(at->packed, TORT_DEVICE_ALIGN, &at->packed) &&
-           tort_mul_size((uint64_t)matrices, (uint64_t)gpu_byte_matrix(p->n, p->k), &bytes) &&
+           tort_mul_size((uint64_t)matrices, (uint64_t)p->matrix, &bytes) &&
            tort_add_size(at->packed, bytes, &at->parts) && tort_align_size(at->parts, TORT_DEVICE_ALIGN, &at->parts) &&
            tort_add_size(at->parts, tiling->scratch, &at->end);
 }
@@ -182,7 +178,7 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     const int64_t elements = tort_extent(a->dims, 0, a->rank), rows = sums ? quotient(elements, p.k) : 0,
                   matrices = b->constant ? 0 : quotient(tort_extent(b->dims, 0, b->rank), p.n * p.k);
     scratch_places at;
-    if (in->b_scale >= 0 && p.k > MAX_PRODUCTS)
+    if (in->b_scale >= 0 && p.k > GPU_BYTE_PRODUCTS)
         return tort_fail(error, TORT_E_UNSUPPORTED, "sums of %lld products may exceed 32 bits: pin the node to cpu",
                          (long long)p.k);
     if (!place_scratch(&p, &tiling, in->dynamic ? elements : -1, rows, matrices, &at))
@@ -272,7 +268,7 @@ static gpu_numbers numbers_of(const tort_call *call, int32_t input) {
     return (gpu_numbers){numbers->data, tort_count(numbers) != 1};
 }
 
-static gpu_sums sums_of(const tort_call *call, const tort_integer_inputs *in) {
+gpu_sums tort_cuda_sums_of(const tort_call *call, const tort_integer_inputs *in) {
     const tort_type type = call->outputs[0].type,
                     bias = in->bias < call->input_count && in->bias >= 0 ? call->inputs[in->bias].type : TORT_UNDEFINED;
     return (gpu_sums){.as = in->b_scale < 0        ? GPU_SUMS_INT32
@@ -305,7 +301,7 @@ static tort_status run(const tort_call *call) {
     const tort_integer_inputs *in = inputs_of(call->op);
     const tort_tensor *a = &call->inputs[in->a], *b = &call->inputs[in->b];
     const cuda_stream *stream = call->stream;
-    gpu_sums sums = sums_of(call, in);
+    gpu_sums sums = tort_cuda_sums_of(call, in);
     gpu_integer_matmul p = product_of(call->kernel, call->params, sums.a_zero.step || sums.a_scale.step);
     const gpu_tiling tiling = tiling_of(&p, stream->device->board);
     const int64_t rows = call->kernel->variant & ANY_ZERO ? quotient(tort_count(a), p.k) : 0,
@@ -314,8 +310,8 @@ static tort_status run(const tort_call *call) {
     (void)place_scratch(&p, &tiling, in->dynamic ? tort_count(a) : -1, rows, matrices, &at); /* `size` has checked it */
     char *scratch = call->scratch;
     const gpu_parts parts = {(float *)(void *)(scratch + at.parts), stream->arrivals};
-    const void *packed = call->packed ? call->packed : scratch + at.packed;
-    const void *bytes = in->dynamic ? scratch + at.a : a->data;
+    const gpu_byte_operands o = {in->dynamic ? scratch + at.a : a->data,
+                                 call->packed ? call->packed : scratch + at.packed, call->outputs[0].data};
     const tort_status status = in->dynamic ? quantize(call, a, &at, &sums) : TORT_OK;
     cudaError_t code = cudaSuccess;
     if (status) return status;
@@ -324,13 +320,12 @@ static tort_status run(const tort_call *call) {
     if (rows) {
         int32_t *row_sums = (int32_t *)(void *)(scratch + at.rows);
         p.sums.row_sums = row_sums;
-        code = gpu_sum_byte_rows(cuda_stream_of(call), bytes, sums.a_signed, rows, p.k, row_sums);
+        code = gpu_sum_byte_rows(cuda_stream_of(call), o.a, sums.a_signed, rows, p.k, row_sums);
     }
     if (code == cudaSuccess && !call->packed)
         code = gpu_pack_bytes(cuda_stream_of(call), b->data, is_by_columns(call->kernel, call->params), sums.b_signed,
                               matrices, p.n, p.k, scratch + at.packed);
-    if (code == cudaSuccess)
-        code = gpu_run_integer_matmul(cuda_stream_of(call), &p, bytes, packed, call->outputs[0].data, &tiling, &parts);
+    if (code == cudaSuccess) code = gpu_run_integer_matmul(cuda_stream_of(call), &p, &o, &tiling, &parts);
     return cuda_launched(call, code);
 }
 #endif

@@ -14,8 +14,8 @@ template <class T> struct byte_matrices {
 };
 
 template <class T>
-static __device__ __forceinline__ byte_matrices<T> matrices_of(const gpu_integer_matmul &p, const void *a,
-                                                               const void *packed, void *y, int64_t batch, bool packs) {
+static __device__ __forceinline__ byte_matrices<T> matrices_of(const gpu_integer_matmul &p, const gpu_byte_operands &o,
+                                                               int64_t batch, bool packs) {
     const int bytes = p.sums.as == GPU_SUMS_BYTES ? 1 : p.sums.as == GPU_SUMS_HALF ? 2 : 4;
     int64_t rest = batch, a_at = 0, b_at = 0;
 #pragma unroll 1
@@ -25,10 +25,10 @@ static __device__ __forceinline__ byte_matrices<T> matrices_of(const gpu_integer
         a_at += at * p.a_batch[i];
         b_at += at * p.b_batch[i];
     }
-    const char *b = (const char *)packed + b_at * p.matrix;
-    byte_matrices<T> found = {(const T *)a + a_at,
+    const char *b = (const char *)o.packed + b_at * p.matrix;
+    byte_matrices<T> found = {(const T *)o.a + a_at,
                               (const T *)b,
-                              {p.sums, (char *)y + batch * p.m * p.n * bytes, bytes,
+                              {p.sums, (char *)o.y + batch * p.m * p.n * bytes, bytes,
                                p.k ? (const int32_t *)(b + p.n * p.line) : nullptr, 0, p.m, p.n, p.n, packs}};
     if (p.sums.row_sums) found.y.p.row_sums += p.k ? a_at / p.k : 0;
     return found;
@@ -50,12 +50,11 @@ struct a_anyhow {
 
 template <class T, class Tile, class Lines>
 static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
-    integer_matmul(gpu_integer_matmul p, const void *a, const void *packed, void *y, gpu_tiling tiling, gpu_parts parts,
-                   bool packs) {
+    integer_matmul(gpu_integer_matmul p, gpu_byte_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
     after_previous();
     for (int64_t batch = blockIdx.z; Tile::FITS && batch < p.batches; batch += gridDim.z) {
         const block_place at = place_of_block<Tile>(tiling, batch, p.k);
-        const byte_matrices<T> of = matrices_of<T>(p, a, packed, y, batch, packs);
+        const byte_matrices<T> of = matrices_of<T>(p, o, batch, packs);
         const lines_along_k<T, Tile, Tile::N> b(of.b, p.line, at.first_column, p.n, at.from, at.to);
         product_mma<Tile, T>(Lines::template lines<T, Tile>(p, of.a, at), b, of.y, at, parts);
         __syncthreads();
@@ -66,8 +65,7 @@ static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
 
 enum { PACK_COLUMNS = 32, PACK_STEP = 32, PACK_WORDS = PACK_STEP / 4, FLIP = 0x80 };
 
-/* Packs 32 columns of a matrix a block: threads read along rows, 32 rows at a time, and write 4 bytes of a line each.
- */
+/* Packs 32 columns of a matrix a block: threads read along rows, 32 rows at a time, and write 4 bytes of a line. */
 static __global__ void pack_bytes(const uint8_t *b, bool by_columns, bool is_signed, int64_t matrices, int64_t n,
                                   int64_t k, int64_t line, int64_t bytes, char *packed) {
     __shared__ uint8_t stage[PACK_STEP][PACK_COLUMNS + 4];
@@ -115,19 +113,14 @@ static __global__ void sum_byte_rows(const void *a, bool is_signed, int64_t rows
 
 /* ---- launchers ---- */
 
-struct integer_kernel {
-    void (*kernel)(gpu_integer_matmul, const void *, const void *, void *, gpu_tiling, gpu_parts, bool);
-    unsigned threads, shared_bytes;
-};
+typedef tile_kernel<gpu_integer_matmul, gpu_byte_operands> integer_kernel;
 
 template <class T> static integer_kernel choose(gpu_tile tile) {
-    return for_mma_tile(tile, [](auto of) -> integer_kernel {
-        typedef decltype(of) Tile;
-        return {integer_matmul<T, Tile, a_in_pieces>, Tile::THREADS, Tile::SHARED_BYTES};
-    });
+    return for_mma_tile(tile,
+                        [](auto of) { return kernel_of<decltype(of)>(integer_matmul<T, decltype(of), a_in_pieces>); });
 }
 template <class T> static integer_kernel anyhow() {
-    return {integer_matmul<T, mma_64x64, a_anyhow>, mma_64x64::THREADS, mma_64x64::SHARED_BYTES};
+    return kernel_of<mma_64x64>(integer_matmul<T, mma_64x64, a_anyhow>);
 }
 
 /* True if each row of A begins at a piece of 16 bytes. */
@@ -144,17 +137,17 @@ static gpu_tiling small_tiles(const gpu_integer_matmul *p) {
     return tiling;
 }
 
-cudaError_t gpu_run_integer_matmul(gpu_stream stream, const gpu_integer_matmul *p, const void *a, const void *packed,
-                                   void *y, const gpu_tiling *tiling, const gpu_parts *parts) {
+cudaError_t gpu_run_integer_matmul(gpu_stream stream, const gpu_integer_matmul *p, const gpu_byte_operands *o,
+                                   const gpu_tiling *tiling, const gpu_parts *parts) {
     if (!p->m || !p->n || !p->batches) return cudaSuccess;
-    const bool pieces = begins_at_pieces(p, a), is_signed = p->sums.a_signed;
+    const bool pieces = begins_at_pieces(p, o->a), is_signed = p->sums.a_signed;
     const gpu_tiling used = pieces ? *tiling : small_tiles(p);
     const integer_kernel choice = !pieces     ? is_signed ? anyhow<int8_t>() : anyhow<uint8_t>()
                                       : is_signed ? choose<int8_t>(used.tile)
                                               : choose<uint8_t>(used.tile);
     const dim3 grid((unsigned)used.tiles, (unsigned)used.parts, grid_extent((size_t)p->batches));
-    return launch_overlapping(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, a, packed, y, used,
-                              *parts, (uintptr_t)y % 16 == 0 && p->n % PIECE == 0);
+    return launch_overlapping(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, used, *parts,
+                              (uintptr_t)o->y % 16 == 0 && p->n % PIECE == 0);
 }
 
 cudaError_t gpu_pack_bytes(gpu_stream stream, const void *b, bool by_columns, bool is_signed, int64_t matrices,

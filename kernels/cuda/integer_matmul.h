@@ -15,9 +15,9 @@ typedef struct gpu_integer_matmul {
     gpu_sums sums;
 } gpu_integer_matmul;
 
-/* packed: all matrices of B, one after another, each as integer.h says. */
-GPU_LAUNCHER gpu_run_integer_matmul(gpu_stream stream, const gpu_integer_matmul *p, const void *a, const void *packed,
-                                    void *y, const gpu_tiling *tiling, const gpu_parts *parts);
+/* o->packed: all matrices of B, one after another, each as integer.h says. */
+GPU_LAUNCHER gpu_run_integer_matmul(gpu_stream stream, const gpu_integer_matmul *p, const gpu_byte_operands *o,
+                                    const gpu_tiling *tiling, const gpu_parts *parts);
 /* Packs `matrices` matrices (k, n) of bytes, which are stored by rows or by columns. */
 GPU_LAUNCHER gpu_pack_bytes(gpu_stream stream, const void *b, bool by_columns, bool is_signed, int64_t matrices,
                             int64_t n, int64_t k, void *packed);

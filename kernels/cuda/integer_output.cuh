@@ -3,6 +3,7 @@
 #ifndef TORT_KERNELS_CUDA_INTEGER_OUTPUT_CUH
 #define TORT_KERNELS_CUDA_INTEGER_OUTPUT_CUH
 
+#include "kernels/cuda/element.h"
 #include "kernels/cuda/integer.h"
 #include "kernels/cuda/product.cuh"
 
@@ -72,15 +73,12 @@ template <int COUNT> struct integer_columns {
         for (int i = 0; i < COUNT; i++)
             if (i < there) to[i] = y[i];
     }
-    /* Rounds numbers of steps of Y's scale half to even and clamps them; NaN becomes the least. */
+    /* Rounds numbers of steps of Y's scale half to even and clamps them; NaN becomes the lowest. */
     __device__ __forceinline__ void store_bytes(int64_t row, const float (&steps)[COUNT]) const {
         const float low = (float)((p.y_signed ? -128 : 0) - y_zero), high = (float)((p.y_signed ? 127 : 255) - y_zero);
         pack<uint8_t, COUNT> y;
 #pragma unroll
-        for (int i = 0; i < COUNT; i++) {
-            const float within = fminf(fmaxf(steps[i], low), high) + 0x1.8p23f; /* the integer is in its low bits */
-            y.at[i] = (uint8_t)(__float_as_uint(within) + (uint32_t)y_zero);
-        }
+        for (int i = 0; i < COUNT; i++) y.at[i] = (uint8_t)(rounded_within(steps[i], low, high) + (uint32_t)y_zero);
         store_all(row, y.at);
     }
     __device__ __forceinline__ void store_floats(int64_t row, const float (&floats)[COUNT]) const {

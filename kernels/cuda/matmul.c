@@ -4,8 +4,7 @@
  * cublasLt does bias, residual, Relu and Gelu by tanh of one product in the same launch (matmul_lt.h). Otherwise cuBLAS
  * adds to the contents of Y: so a Gemm first broadcasts its C over Y, and a fused operator's bias, residual and
  * activation are a launch behind the product (epilogue.h). With tune=on the own kernel serves where it is faster.
- * cuBLAS is column-major: a row-major product Y = A B is to it
- * Y' = B' A', so operands are passed in reverse. */
+ * cuBLAS is column-major: a row-major product Y = A B is to it Y' = B' A', so operands are passed in reverse. */
 #include "kernels/cuda/matmul.h"
 #include "kernels/cuda/matmul_lt.h"
 #include "kernels/cuda/matmul_plain.h"

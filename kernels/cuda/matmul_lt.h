@@ -17,7 +17,7 @@ static inline cublasComputeType_t cublas_compute(const cuda_device *device, tort
     return device->tf32 && type == TORT_FLOAT ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
 }
 
-/* What serves a product of known shapes, also as tort_fit.choice: the own kernel (CUDA_CHOSE_OWN), cuBLAS, or an
+/* Candidates for a product of known shapes, also as tort_fit.choice: the own kernel (CUDA_CHOSE_OWN), cuBLAS, or an
  * algorithm of cublasLt, by its place in the list that cublasLt makes. */
 enum { CUDA_CHOSE_CUBLAS = CUDA_CHOSE_OWN + 1, CUDA_CHOSE_LT, CUDA_LT_ALGORITHMS = 4 };
 

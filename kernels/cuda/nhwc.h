@@ -45,6 +45,8 @@ typedef struct gpu_nhwc_conv {
 
 /* A convolution of images in the layout. */
 gpu_nhwc_conv tort_cuda_nhwc_images_of(const struct tort_conv_params *params);
+/* Offset of a channel of a group, at a position of the kernel counted row by row. */
+gpu_nhwc_offset tort_cuda_nhwc_offset(const gpu_nhwc_conv *p, int64_t position, int64_t channel);
 /* Functions of the kernel table's rows conv_nhwc and conv_depthwise_nhwc; conv_nhwc.c. */
 tort_verdict tort_cuda_conv_nhwc_claim(const tort_target *target, const tort_node_view *node);
 tort_verdict tort_cuda_conv_nhwc_claim_depthwise(const tort_target *target, const tort_node_view *node);

@@ -53,10 +53,7 @@ static __device__ __forceinline__ void quantize_all(known<part>, const X *x, con
         for (int k = 0; k < part; k++) quotients[k] = (float)(X)quotients[k];
     }
 #pragma unroll
-    for (int k = 0; k < part; k++) {
-        const float clamped = fminf(fmaxf(quotients[k], low), high);
-        y[k] = (Y)(__float_as_uint(clamped + 0x1.8p23f) + (unsigned)l.zero);
-    }
+    for (int k = 0; k < part; k++) y[k] = (Y)(rounded_within(quotients[k], low, high) + (uint32_t)l.zero);
 }
 
 template <int size, class X, class Y>

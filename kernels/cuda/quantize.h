@@ -18,8 +18,8 @@ typedef struct gpu_quantize {
     void *y;
 } gpu_quantize;
 
-/* y[i] = saturated(x[i] / scale + zero): the quotient is rounded to even; NaN becomes the least integer. x: float, half
- * or bfloat16; y: int8 or uint8. */
+/* y[i] = saturated(x[i] / scale + zero): the quotient is rounded to even; NaN becomes the lowest integer. x: float,
+ * half or bfloat16; y: int8 or uint8. */
 GPU_LAUNCHER gpu_run_quantize(gpu_stream stream, gpu_type x, bool is_signed, const gpu_quantize *p);
 GPU_LAUNCHER gpu_load_quantize(gpu_type x, bool is_signed);
 /* y[i] = (x[i] - zero) * scale, of the same types. */
@@ -48,11 +48,11 @@ typedef struct gpu_linear_any {
     uint64_t blocks;    /* along the axis; 0: a scale for each index of it */
 } gpu_linear_any;
 
-/* As gpu_run_quantize, of x of int32, float, half or bfloat16 to integers of up to 16 bits and small floats of up to 8.
- * Bits of y behind its last element become 0. */
+/* Quantizes as gpu_run_quantize does, x of int32, float, half or bfloat16 to integers of up to 16 bits and small floats
+ * of up to 8. Bits of y behind its last element become 0. */
 GPU_LAUNCHER gpu_run_quantize_any(gpu_stream stream, const gpu_linear_any *p);
 GPU_LAUNCHER gpu_load_quantize_any(void);
-/* As gpu_run_dequantize, of any x; of int32 in double. */
+/* Dequantizes as gpu_run_dequantize does, any x; int32 in double. */
 GPU_LAUNCHER gpu_run_dequantize_any(gpu_stream stream, gpu_type y, const gpu_linear_any *p);
 GPU_LAUNCHER gpu_load_dequantize_any(gpu_type y);
 
@@ -62,7 +62,7 @@ enum { GPU_BYTE_SCALE_PARTS = 1024 };
 
 /* Device memory for finding a range. */
 typedef struct gpu_byte_scale {
-    float parts[GPU_BYTE_SCALE_PARTS][2]; /* least and largest element, and 0, that each block has seen */
+    float parts[GPU_BYTE_SCALE_PARTS][2]; /* min and max, of elements and 0, that each block has seen */
     float scale, divisor;
     uint8_t zero;
 } gpu_byte_scale;

@@ -40,7 +40,7 @@ static __device__ float number_at(const gpu_code &code, const void *data, uint64
     }
 }
 
-/* Which scale and zero point element i has. */
+/* Index of the scale and zero point of element i. */
 static __device__ __forceinline__ uint64_t scale_of(const gpu_linear_any &p, uint64_t i) {
     const uint64_t max = p.linear.count;
     uint64_t within = i, index = divide(&within, p.linear.inner, max);
@@ -51,12 +51,12 @@ static __device__ __forceinline__ uint64_t scale_of(const gpu_linear_any &p, uin
 
 /* ---- quantizing ---- */
 
-/* As in quantize.cu. */
+/* The code of a quotient: rounded half to even, moved by the zero point, within the type; in quantize.cu for a type
+ * known while compiling. */
 static __device__ __forceinline__ uint32_t rounded_code(const gpu_code &code, float quotient, int zero) {
     const uint32_t mask = (1u << code.bits) - 1;
-    const float least = code.is_signed ? -(float)(1u << (code.bits - 1)) : 0.0f, low = least - (float)zero;
-    const float clamped = fminf(fmaxf(quotient, low), low + (float)mask);
-    return (__float_as_uint(clamped + 0x1.8p23f) + (unsigned)zero) & mask;
+    const float min = code.is_signed ? -(float)(1u << (code.bits - 1)) : 0.0f, low = min - (float)zero;
+    return (rounded_within(quotient, low, low + (float)mask) + (uint32_t)zero) & mask;
 }
 
 static __device__ __forceinline__ uint32_t quantized_code(const gpu_linear_any &p, uint64_t i) {

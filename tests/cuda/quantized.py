@@ -89,7 +89,7 @@ def reference(path, feed):
     return onnxruntime.InferenceSession(path, options).run(None, feed)[0]
 
 
-def problems(program, path, name, form, feed, folder, max_launches):
+def problems(program, path, name, feed, shapes, folder, max_launches):
     """What is wrong; a convolutional network is integers from the first convolution on, so its bytes are those of cpu."""
     device, cpu = (outputs(program, path, chain, feed, folder) for chain in ("cudasim:libraries=off,cpu", "cpu"))
     expected = reference(path, feed)
@@ -99,7 +99,6 @@ def problems(program, path, name, form, feed, folder, max_launches):
     for whose, found in (("cpu", cpu), ("onnxruntime", expected)):
         if np.abs(device - found).max() > 0.03 * scale:
             yield f"outputs are up to {np.abs(device - found).max():.3g} away from those of {whose}, the largest is {scale:.3g}"
-    shapes = [word for port, value in feed.items() for word in ("--shape", f"{port}={'x'.join(map(str, value.shape))}")]
     found = launches(program, path, shapes)
     if found > max_launches:
         yield f"{found} launches a run, {max_launches} are listed"
@@ -127,7 +126,7 @@ def main():
                 continue
             allowed = next((int(line.split(": ")[1].split()[0]) for line in listed if line.startswith(f"{label}: ") and line.endswith(" launches")), 0)
             wrong = [f"on the CPU, and not listed: {line}" for line in found if line not in listed]
-            wrong += problems(program, path, network, form, feed, folder, allowed)
+            wrong += problems(program, path, network, feed, shapes, folder, allowed)
             passed, failed = passed + (not wrong), failed + bool(wrong)
             for problem in wrong:
                 print(f"FAILED {label}: {problem}")

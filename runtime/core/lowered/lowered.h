@@ -113,7 +113,7 @@ typedef struct tort_kept_fit tort_kept_fit; /* plan/fit.c */
 
 enum { TORT_MAX_TRIED = 1024 }; /* of a session: each fit searches the list */
 
-/* What a kernel found the fastest by trying (tort_fit.choice), for all nodes alike. */
+/* Choice that a kernel found the fastest by trying (tort_fit.choice), for all nodes alike. */
 typedef struct tort_tried {
     struct tort_tried *next;
     uint64_t key; /* hash of all that the choice depends on */
