@@ -3,17 +3,14 @@
  * The number of boxes depends on the data: infer runs the selection to count them when it has live data, and the
  * reference runs it again to write them. Areas are computed in float, as other runtimes do, so that thresholds cut
  * alike. */
+#include "ops/nms.h"
+
 #include "ops/contents.h"
 #include "ops/extent.h"
 
 #include <math.h>
 
 enum { BOXES, SCORES, MAX_BOXES, IOU_THRESHOLD, SCORE_THRESHOLD }; /* inputs */
-
-typedef struct nms_params {
-    int64_t batches, classes, boxes;
-    bool centered; /* boxes are (x center, y center, width, height), else two corners (y, x, y, x) */
-} nms_params;
 
 typedef struct nms_box {
     float score;
@@ -22,7 +19,7 @@ typedef struct nms_box {
 
 /* Input of the selection, and room for one class: arrays of params.boxes entries each. */
 typedef struct nms_state {
-    nms_params params;
+    tort_nms_params params;
     struct tort_watch *watch;
     const float *boxes, *scores;
     int64_t max_boxes; /* per class */
@@ -140,7 +137,7 @@ static int64_t select_class(nms_state *state, const float *boxes, const float *s
 /* Writes (batch, class, box) of every selected box, as far as there is room, unless `out` is NULL; returns their
  * number. */
 static int64_t select_boxes(nms_state *state, int64_t *out, int64_t room) {
-    const nms_params *params = &state->params;
+    const tort_nms_params *params = &state->params;
     int64_t total = 0;
     if (state->max_boxes <= 0) return 0;
     for (int64_t b = 0; b < params->batches; b++)
@@ -159,7 +156,7 @@ static int64_t select_boxes(nms_state *state, int64_t *out, int64_t room) {
 
 /* ---- infer, resolve, reference ----------------------------------------------------------------------------------- */
 
-static tort_status read_shapes(const tort_node_view *node, tort_error *error, nms_params *params) {
+static tort_status read_shapes(const tort_node_view *node, tort_error *error, tort_nms_params *params) {
     const tort_info *boxes = &node->inputs[BOXES], *scores = &node->inputs[SCORES];
     params->centered = tort_attr_int(node, "center_point_box") != 0;
     if (!tort_shape_known(boxes) || !tort_shape_known(scores)) return TORT_OK;
@@ -229,7 +226,7 @@ static tort_status infer_nms(tort_infer *infer) {
 }
 
 static tort_status resolve_nms(tort_resolve *resolve) {
-    nms_params *params = resolve->params;
+    tort_nms_params *params = resolve->params;
     tort_status status = read_shapes(resolve->node, resolve->error, params);
     if (status != TORT_OK) return status;
     if (!tort_mul_size((uint64_t)params->boxes, BOX_BYTES, &resolve->scratch_bytes))
@@ -239,7 +236,7 @@ static tort_status resolve_nms(tort_resolve *resolve) {
 
 static tort_status nms(const tort_call *call) {
     const void *data[5] = {NULL};
-    nms_state state = {.params = *(const nms_params *)call->params, .watch = call->watch};
+    nms_state state = {.params = *(const tort_nms_params *)call->params, .watch = call->watch};
     for (int32_t i = 0; i < call->input_count; i++)
         if (tort_present(&call->inputs[i]) && tort_count(&call->inputs[i]) > 0) data[i] = call->inputs[i].data;
     read_limits(&state, data);
@@ -252,11 +249,11 @@ static tort_status nms(const tort_call *call) {
 const tort_op tort_ops_nms[] = {
     {"", "NonMaxSuppression", 10, 10,
      "boxes:float scores:float max_output_boxes_per_class?:int64 iou_threshold?:float score_threshold?:float",
-     "selected_indices:int64", "", "center_point_box:int=0", .shape_inputs = 0x1f, .params_size = sizeof(nms_params),
-     infer_nms, resolve_nms, nms},
+     "selected_indices:int64", "", "center_point_box:int=0", .shape_inputs = 0x1f,
+     .params_size = sizeof(tort_nms_params), infer_nms, resolve_nms, nms},
     {"", "NonMaxSuppression", 11, TORT_NEWEST_OPSET,
      "boxes:float scores:float max_output_boxes_per_class?:int64 iou_threshold?:float score_threshold?:float",
-     "selected_indices:int64", "", "center_point_box:int=0", .shape_inputs = 0x1f, .params_size = sizeof(nms_params),
-     infer_nms, resolve_nms, nms},
+     "selected_indices:int64", "", "center_point_box:int=0", .shape_inputs = 0x1f,
+     .params_size = sizeof(tort_nms_params), infer_nms, resolve_nms, nms},
     {0},
 };

@@ -12,7 +12,7 @@
 #include "runtime/include/node.h"
 
 /* Version of this header and provider.h, with which an application that brings operators or providers was compiled. */
-#define TORT_PROVIDER_ABI 24u
+#define TORT_PROVIDER_ABI 25u
 
 /* A node as infer, resolve and a provider's claim see it. An absent input or output has type TORT_UNDEFINED. The
  * contents of an input are known if inputs[i].data (constant, or live) or inputs[i].elements is set. */
@@ -166,6 +166,7 @@ typedef struct tort_call {
     tort_value **output_values;
     /* Bit i: nothing reads input i after this call, so that a value with a single reference may be modified. */
     uint32_t last_reads;
+    bool measured; /* the kernel's measure was called for this run, and left in scratch what it found */
     /* A kernel with rows: work on these alone, where data of inputs and of output 0 begins at the band's first row.
      * NULL: on all. */
     const struct tinyort_band *band;

@@ -118,6 +118,11 @@ typedef struct tort_kernel {
     /* Pure: bytes of scratch for these concrete shapes; NULL: none, or those of the operator's reference. */
     tort_status (*size)(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error);
 
+    /* Of an operator whose output shapes depend on the values of inputs: computes the dims that infer leaves open
+     * without them, in outputs[i].dims, from inputs in the provider's memory. Called before run, with the same scratch,
+     * where a plan could not know them (then call->measured). NULL: infer gets the values in host memory. */
+    tort_status (*measure)(const tort_call *call, tort_info *outputs);
+
     /* Once a session: prepare, which release undoes. Once for some shapes of the node: fit, which unfit undoes. NULL:
      * nothing to do. */
     tort_status (*prepare)(tort_prepare *prepare);

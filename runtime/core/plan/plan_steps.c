@@ -303,7 +303,8 @@ static tort_status add_kernel(builder *b, int32_t index) {
     step.values = makes_values(b, node);
     tort_status status = add_inputs(b, index, step.operands);
     const bool asked = !step.values && shaped_by_data(b, node);
-    if (!status && !step.values && (asked || shapes_unknown(b, node))) status = add_shape_operands(b, index, &step);
+    if (!status && !step.values && !unit->kernel->measure && (asked || shapes_unknown(b, node)))
+        status = add_shape_operands(b, index, &step);
     if (!status)
         status = add_outputs(b, index, step.operands + node->input_count, memory,
                              step.values ? TORT_HOME_OBJECT : TORT_HOME_ARENA);

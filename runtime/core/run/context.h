@@ -163,6 +163,8 @@ void tort_context_observe_some(tort_context *context, tort_look (*look)(void *ud
 /* run.c: makes the link's device current for the thread; -1: restores the previous one. Cheap if the device does not
  * change: most steps have the same provider. */
 void tort_context_enter(tort_context *context, int32_t link);
+/* Calls measure of a dynamic step's kernel. */
+tort_status tort_frame_measure(tort_frame *frame, const tort_step *step, tort_info *outputs, tort_error *error);
 /* Runs the graph. Its results stay in the frame until the frame's next run. For the main graph buffers in host
  * memory are not filled yet. */
 tort_status tort_frame_run(tort_frame *frame, const tort_tensor *inputs, const tort_value *const *input_values,

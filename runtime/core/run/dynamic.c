@@ -327,6 +327,32 @@ static tort_status prepare_move(tort_frame *frame, const tort_step *step, tort_e
     return allocate_output(frame, plan->operands[step->operands + 1], &info, error);
 }
 
+/* Allocates the outputs that the node has. */
+static tort_status allocate_outputs(tort_frame *frame, const tort_step *step, tort_error *error) {
+    tort_info *outputs = frame->infos + frame->widest;
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < step->output_count; i++) {
+        int32_t slot = frame->planned->plan.operands[step->operands + step->input_count + i];
+        if (slot >= 0)
+            status = allocate_output(frame, slot, &outputs[i], error);
+        else
+            outputs[i].type = TORT_UNDEFINED; /* infer may fill an output that the node omits */
+    }
+    return status;
+}
+
+/* The kernel measures the outputs. Scratch has what it found, so that memory for them is not to be made of it. */
+static tort_status measure_live(tort_frame *frame, const tort_step *step, tort_node_view *view, tort_error *error) {
+    tort_region *scratch = &frame->context->scratch[step->memory];
+    tort_status status = resolve_live(frame, step, view, error);
+    if (!status) status = tort_frame_measure(frame, step, frame->infos + frame->widest, error);
+    const tort_region found = *scratch;
+    *scratch = (tort_region){0};
+    if (!status) status = allocate_outputs(frame, step, error);
+    *scratch = found;
+    return status;
+}
+
 /* Infers types and shapes, resolves params and allocates outputs of a dynamic step, from the data that exists now. */
 tort_status tort_dynamic_prepare(tort_frame *frame, const tort_step *step, tort_error *error) {
     if (step->kind == TORT_STEP_COPY || step->kind == TORT_STEP_CONVERT) return prepare_move(frame, step, error);
@@ -338,14 +364,11 @@ tort_status tort_dynamic_prepare(tort_frame *frame, const tort_step *step, tort_
     tort_dims_init(&dims, env, &arena);
     tort_node_view view = live_view(frame, step);
     tort_status status = infer_live(frame, &view, &dims, &arena, error);
-    for (int32_t i = 0; !status && i < step->output_count; i++) {
-        int32_t slot = frame->planned->plan.operands[step->operands + step->input_count + i];
-        if (slot >= 0)
-            status = allocate_output(frame, slot, &view.outputs[i], error);
-        else
-            frame->infos[frame->widest + i].type = TORT_UNDEFINED; /* infer may fill an output that the node omits */
-    }
-    if (!status && step->kind == TORT_STEP_KERNEL) status = resolve_live(frame, step, &view, error);
+    const bool kernel = step->kind == TORT_STEP_KERNEL;
+    const bool measures = kernel && frame->lowered->units[step->node].kernel->measure;
+    if (!status && measures) status = measure_live(frame, step, &view, error);
+    if (!status && !measures) status = allocate_outputs(frame, step, error);
+    if (!status && !measures && kernel) status = resolve_live(frame, step, &view, error);
     tort_dims_free(&dims);
     tort_arena_free(&arena);
     return status;

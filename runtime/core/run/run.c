@@ -43,44 +43,55 @@ static tort_status flatten(const tort_frame *frame, const tort_step *step, tort_
 static tort_status run_values(tort_frame *frame, const tort_step *step, tort_call *call, tort_error *error);
 
 /* band: NULL: all rows. */
-static tort_status run_kernel(tort_frame *frame, const tort_step *step, const tinyort_band *band, tort_error *error) {
+static tort_call call_of(tort_frame *frame, const tort_step *step, const tinyort_band *band, tort_error *error) {
     const tort_session *session = frame->context->session;
     const tort_unit *unit = &frame->lowered->units[step->node];
     const tort_link *link = &session->chain[step->provider];
     const tort_planned *planned = frame->planned;
+    uint8_t *arena = frame->arenas[link->memory].base;
+    return (tort_call){.op = tort_unit_node(frame->lowered, step->node)->op,
+                       .params = tort_frame_params(frame, step),
+                       .inputs = frame->operands,
+                       .outputs = frame->operands + step->input_count,
+                       .input_count = step->input_count,
+                       .output_count = step->output_count,
+                       .scratch = step->dynamic ? frame->context->scratch[link->memory].base
+                                  : arena       ? arena + step->scratch_offset
+                                                : NULL,
+                       .packed = unit->packed,
+                       .prepared = unit->prepared,
+                       .fitted = step->dynamic ? frame->fitted
+                                               : tort_planned_fitted(planned, (int32_t)(step - planned->plan.steps)),
+                       .state = frame->states ? frame->states[step->node] : NULL,
+                       .kernel = unit->kernel,
+                       .device = link->device,
+                       .stream = frame->context->streams[link->memory],
+                       .env = step->values ? &frame->context->value_env : &frame->context->env,
+                       .node = frame->lowered->graph.first + step->node,
+                       .text = frame->context->text,
+                       .watch = &frame->context->watch,
+                       .measured = step->dynamic && unit->kernel->measure,
+                       .band = band,
+                       .error = error};
+}
+
+static void set_operands(tort_frame *frame, const tort_step *step) {
     for (int32_t i = 0; i < step->input_count + step->output_count; i++) {
         const tort_tensor *tensor = operand(frame, step, i);
         frame->operands[i] = tensor ? *tensor : (tort_tensor){.type = TORT_UNDEFINED};
     }
+}
+
+static tort_status run_kernel(tort_frame *frame, const tort_step *step, const tinyort_band *band, tort_error *error) {
+    const tort_unit *unit = &frame->lowered->units[step->node];
+    const tort_link *link = &frame->context->session->chain[step->provider];
+    set_operands(frame, step);
     if (unit->layout.id && unit->kernel->layout.id == TORT_ANY_LAYOUT) {
         tort_status status = flatten(frame, step, error);
         if (status) return status;
     }
-    if (band) planned->plan.banding->place(frame, step, band);
-    uint8_t *arena = frame->arenas[link->memory].base;
-    tort_call call = {.op = tort_unit_node(frame->lowered, step->node)->op,
-                      .params = tort_frame_params(frame, step),
-                      .inputs = frame->operands,
-                      .outputs = frame->operands + step->input_count,
-                      .input_count = step->input_count,
-                      .output_count = step->output_count,
-                      .scratch = step->dynamic ? frame->context->scratch[link->memory].base
-                                 : arena       ? arena + step->scratch_offset
-                                               : NULL,
-                      .packed = unit->packed,
-                      .prepared = unit->prepared,
-                      .fitted = step->dynamic ? frame->fitted
-                                              : tort_planned_fitted(planned, (int32_t)(step - planned->plan.steps)),
-                      .state = frame->states ? frame->states[step->node] : NULL,
-                      .kernel = unit->kernel,
-                      .device = link->device,
-                      .stream = frame->context->streams[link->memory],
-                      .env = step->values ? &frame->context->value_env : &frame->context->env,
-                      .node = frame->lowered->graph.first + step->node,
-                      .text = frame->context->text,
-                      .watch = &frame->context->watch,
-                      .band = band,
-                      .error = error};
+    if (band) frame->planned->plan.banding->place(frame, step, band);
+    tort_call call = call_of(frame, step, band, error);
     if (step->values) return run_values(frame, step, &call, error);
     const tort_op *op = frame->lowered->graph.nodes[step->node].op;
     const tort_status status =
@@ -88,6 +99,12 @@ static tort_status run_kernel(tort_frame *frame, const tort_step *step, const ti
     if (link->provider->host_memory && !band)
         for (int32_t i = 0; i < call.output_count; i++) tort_clear_tail(&call.outputs[i]);
     return status;
+}
+
+tort_status tort_frame_measure(tort_frame *frame, const tort_step *step, tort_info *outputs, tort_error *error) {
+    set_operands(frame, step);
+    const tort_call call = call_of(frame, step, NULL, error);
+    return tort_link_noted(&frame->context->session->chain[step->provider], call.kernel->measure(&call, outputs));
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
