@@ -24,12 +24,18 @@ template <class T> static __device__ __forceinline__ bool is_selected(const gpu_
 
 template <class T> static __global__ void count_parts(const gpu_selection s) {
     __shared__ uint64_t shared[BLOCK_MAX_WARPS];
+    __shared__ unsigned last;
     const size_t part = part_of(s.count), first = blockIdx.x * part;
     const size_t end = s.count - first < part ? s.count : first + part;
     uint64_t found = 0;
     for (size_t i = first + threadIdx.x; i < end; i += blockDim.x) found += is_selected<T>(s, i, end);
     found = block_join<join_sum>(found, shared);
     if (threadIdx.x == 0) s.counts[blockIdx.x] = found;
+    if (!last_to_arrive(s.arrivals, gridDim.x, &last)) return;
+    found = 0;
+    for (unsigned p = threadIdx.x; p < gridDim.x; p += blockDim.x) found += s.counts[p];
+    found = block_join<join_sum>(found, shared);
+    if (threadIdx.x == 0) s.counts[GPU_SELECT_PARTS] = found;
 }
 
 static __device__ __forceinline__ void store_coordinates(const gpu_selection &s, size_t column, size_t i) {
@@ -64,11 +70,9 @@ template <class T> static __global__ void write_parts(const gpu_selection s) {
 
 /* ---- launchers ---- */
 
-template <class T> static cudaError_t run(gpu_stream stream, const gpu_selection *s) {
-    const size_t part = part_of(s->count);
-    const unsigned parts = (unsigned)((s->count + part - 1) / part);
-    const cudaError_t code = launch(count_parts<T>, parts, GRID_THREADS, 0, stream, *s);
-    return code == cudaSuccess ? launch(write_parts<T>, parts, GRID_THREADS, 0, stream, *s) : code;
+static unsigned parts_of(size_t count) {
+    const size_t part = part_of(count);
+    return (unsigned)((count + part - 1) / part);
 }
 
 template <class T> static cudaError_t load() {
@@ -76,9 +80,18 @@ template <class T> static cudaError_t load() {
     return code == cudaSuccess ? load_kernel(write_parts<T>) : code;
 }
 
+cudaError_t gpu_run_selection_count(gpu_stream stream, int element_bytes, const gpu_selection *s) {
+    if (!s->count) return cudaSuccess;
+    return for_bytes(element_bytes, [=](auto zero) {
+        return launch(count_parts<decltype(zero)>, parts_of(s->count), GRID_THREADS, 0, stream, *s);
+    });
+}
+
 cudaError_t gpu_run_selection(gpu_stream stream, int element_bytes, const gpu_selection *s) {
     if (!s->count || !s->columns) return cudaSuccess;
-    return for_bytes(element_bytes, [=](auto zero) { return run<decltype(zero)>(stream, s); });
+    return for_bytes(element_bytes, [=](auto zero) {
+        return launch(write_parts<decltype(zero)>, parts_of(s->count), GRID_THREADS, 0, stream, *s);
+    });
 }
 
 cudaError_t gpu_load_selection(int element_bytes) {
