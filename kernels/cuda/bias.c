@@ -1,5 +1,5 @@
-/* bias.c - rows of com.microsoft's BiasAdd, BiasDropout (inference), BiasGelu, BiasSplitGelu and FastGelu with a bias.
- * Kernel: bias.cu. */
+/* bias.c - rows of com.microsoft's BiasAdd, BiasDropout (inference), BiasGelu, BiasSplitGelu, FastGelu with a bias, and
+ * BiasSoftmax. Kernel: bias.cu. */
 #include "kernels/cuda/bias.h"
 
 #include "ops/microsoft/bias.h"
@@ -32,6 +32,24 @@ static tort_status run(const tort_call *call) {
     return cuda_launched(call, gpu_run_bias(cuda_stream_of(call), gpu_type_of(x->type), &bias));
 }
 
+static tort_status prepare_softmax(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_bias_softmax(gpu_type_of(p->node->inputs[0].type)));
+}
+
+static tort_status run_softmax(const tort_call *call) {
+    const tort_bias_softmax_params *params = call->params;
+    const tort_tensor *x = &call->inputs[0];
+    if (tort_count(x) == 0) return TORT_OK;
+    const gpu_bias_softmax softmax = {.lanes = (size_t)params->lanes,
+                                      .length = (size_t)params->length,
+                                      .repeats = params->inner ? (size_t)(params->lanes / params->bias_lanes) : 1,
+                                      .bias_lanes = (size_t)params->bias_lanes,
+                                      .x = x->data,
+                                      .bias = call->inputs[1].data,
+                                      .y = call->outputs[0].data};
+    return cuda_launched(call, gpu_run_bias_softmax(cuda_stream_of(call), gpu_type_of(x->type), &softmax));
+}
+
 static tort_status run_dropout(const tort_call *call) {
     const tort_tensor *training = tort_call_input(call, 4);
     if (training && *(const bool *)training->data)
@@ -52,5 +70,7 @@ const tort_kernel tort_cuda_bias_kernels[] = {
     ROW("BiasGelu", tort_cuda_claim_real, run, GPU_BIAS_GELU, 0, 1u << 0),
     ROW("BiasSplitGelu", tort_cuda_claim_real, run, GPU_BIAS_SPLIT, 0, 0),
     ROW("FastGelu", claim_fast_gelu, run, GPU_BIAS_GELU_TANH, 0, 1u << 0),
+    {"com.microsoft", "BiasSoftmax", "bias_softmax", .claim = tort_cuda_claim_real,
+     .prepare = CUDA_ONLY(prepare_softmax), .run = CUDA_ONLY(run_softmax), .in_place = 1},
     {.op = NULL},
 };

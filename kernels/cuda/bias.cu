@@ -1,9 +1,10 @@
-/* bias.cu - sums of rows and a bias, and Gelu of them. Each thread makes output elements a grid stride apart. Read
- * first: bias.c. */
+/* bias.cu - sums of rows and a bias, and Gelu or Softmax of them. Each thread makes output elements a grid stride
+ * apart; a block takes a lane of a Softmax, whose sums it makes anew in each sweep. Read first: bias.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/activation.h"
 #include "kernels/cuda/bias.h"
+#include "kernels/cuda/block.h"
 #include "kernels/cuda/element.h"
 #include "kernels/cuda/grid.h"
 
@@ -25,6 +26,22 @@ template <class T> static __global__ void bias_rows(const gpu_bias b) {
     }
 }
 
+template <class T> static __global__ void bias_softmax(const gpu_bias_softmax s) {
+    typedef typename computed<T>::type C;
+    __shared__ C shared[BLOCK_MAX_WARPS];
+    for (size_t lane = blockIdx.x; lane < s.lanes; lane += gridDim.x) {
+        const T *x = (const T *)s.x + lane * s.length;
+        const T *bias = (const T *)s.bias + lane / s.repeats % s.bias_lanes * s.length;
+        C max = -(C)INFINITY, sum = 0;
+        for (size_t i = threadIdx.x; i < s.length; i += blockDim.x) max = fmax(max, (C)x[i] + (C)bias[i]);
+        max = block_join<join_max>(max, shared);
+        for (size_t i = threadIdx.x; i < s.length; i += blockDim.x) sum += exponential((C)x[i] + (C)bias[i] - max);
+        sum = block_join<join_sum>(sum, shared);
+        for (size_t i = threadIdx.x; i < s.length; i += blockDim.x)
+            ((T *)s.y)[lane * s.length + i] = (T)(exponential((C)x[i] + (C)bias[i] - max) / sum);
+    }
+}
+
 /* ---- launchers ---- */
 
 cudaError_t gpu_run_bias(gpu_stream stream, gpu_type type, const gpu_bias *b) {
@@ -36,4 +53,14 @@ cudaError_t gpu_run_bias(gpu_stream stream, gpu_type type, const gpu_bias *b) {
 
 cudaError_t gpu_load_bias(gpu_type type) {
     return for_real(type, [](auto zero) { return load_kernel(bias_rows<decltype(zero)>); });
+}
+
+cudaError_t gpu_run_bias_softmax(gpu_stream stream, gpu_type type, const gpu_bias_softmax *s) {
+    return for_real(type, [=](auto zero) {
+        return launch(bias_softmax<decltype(zero)>, grid_extent(s->lanes), block_threads(s->length), 0, stream, *s);
+    });
+}
+
+cudaError_t gpu_load_bias_softmax(gpu_type type) {
+    return for_real(type, [](auto zero) { return load_kernel(bias_softmax<decltype(zero)>); });
 }

@@ -20,4 +20,14 @@ typedef struct gpu_bias {
 GPU_LAUNCHER gpu_run_bias(gpu_stream stream, gpu_type type, const gpu_bias *bias);
 GPU_LAUNCHER gpu_load_bias(gpu_type type);
 
+/* Softmax of x + bias, by lanes of `length` elements. Lane i takes lane i / repeats % bias_lanes of the bias. */
+typedef struct gpu_bias_softmax {
+    size_t lanes, length, repeats, bias_lanes;
+    const void *x, *bias;
+    void *y;
+} gpu_bias_softmax;
+
+GPU_LAUNCHER gpu_run_bias_softmax(gpu_stream stream, gpu_type type, const gpu_bias_softmax *softmax);
+GPU_LAUNCHER gpu_load_bias_softmax(gpu_type type);
+
 #endif

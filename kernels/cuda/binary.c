@@ -1,7 +1,9 @@
 /* binary.c - rows and claims of functions of two tensors with broadcasting: arithmetic, comparisons, logic; and Max,
- * Min and Sum of any number. ops/elementwise.h decodes old forms of broadcasting. Kernels: binary.cu, power.cu. */
+ * Min, Sum and Mean of any number. ops/elementwise.h decodes old forms of broadcasting. Kernels: binary.cu, power.cu.
+ */
 #include "kernels/cuda/binary.h"
 
+#include "kernels/cuda/move.h"
 #include "ops/elementwise.h"
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
@@ -50,6 +52,21 @@ static tort_verdict claim_sum(const tort_target *target, const tort_node_view *n
                        "%d inputs of %s: the kernel adds two at a time and would round each time", node->input_count,
                        tort_type_name(type));
     return claim_numbers(target, node);
+}
+
+/* Not of 16 bits: a sum of them may be infinite where the mean is not. */
+static tort_verdict claim_mean(const tort_target *target, const tort_node_view *node) {
+    const tort_type type = node->inputs[0].type;
+    (void)target;
+    return type == TORT_FLOAT || type == TORT_DOUBLE ? tort_yes() : tort_cuda_no_type(node, 0, "float and double");
+}
+
+/* Scratch memory of a mean: the number of inputs. */
+static tort_status size_mean(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                             tort_error *error) {
+    (void)target, (void)node, (void)error;
+    *scratch = sizeof(double);
+    return TORT_OK;
 }
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */
@@ -130,6 +147,26 @@ static tort_status run_all(const tort_call *call) {
     return status;
 }
 
+static tort_status prepare_mean(tort_prepare *p) {
+    const gpu_number type = gpu_number_of(p->node->inputs[0].type);
+    cudaError_t code = gpu_load_binary(GPU_ADD, type);
+    if (code == cudaSuccess) code = gpu_load_binary(GPU_DIV, type);
+    if (code == cudaSuccess) code = gpu_load_fill(cuda_element_bytes(p->node->inputs[0].type));
+    return cuda_loaded(p, code);
+}
+
+static tort_status run_mean(const tort_call *call) {
+    const tort_tensor *y = &call->outputs[0];
+    const double count = call->input_count;
+    uint64_t bits = 0;
+    tort_store_doubles(y->type, &bits, 0, 1, &count);
+    const tort_tensor pair[2] = {*y, {.type = y->type, .data = call->scratch}};
+    tort_status status = run_all(call);
+    if (status || call->input_count == 1) return status;
+    status = cuda_launched(call, gpu_fill(cuda_stream_of(call), cuda_element_bytes(y->type), call->scratch, 1, &bits));
+    return status ? status : launch_pair(call, GPU_DIV, pair);
+}
+
 static tort_status prepare_not(tort_prepare *p) {
     return cuda_loaded(p, gpu_load_not());
 }
@@ -185,6 +222,8 @@ const tort_kernel tort_cuda_binary_kernels[] = {
     ROW("Max", claim_numbers, prepare, run_all, GPU_MAX),
     ROW("Min", claim_numbers, prepare, run_all, GPU_MIN),
     ROW("Sum", claim_sum, prepare, run_all, GPU_ADD),
+    {"", "Mean", "mean", .claim = claim_mean, .size = size_mean, .prepare = CUDA_ONLY(prepare_mean),
+     .run = CUDA_ONLY(run_mean), .variant = GPU_ADD, .in_place = 3},
     {"", "Not", "not", .claim = claim_bools, .prepare = CUDA_ONLY(prepare_not), .run = CUDA_ONLY(run_not),
      .in_place = 1},
     {.op = NULL},

@@ -30,14 +30,14 @@ static tort_status prepare_range(tort_prepare *p) {
 }
 
 static tort_status run_range(const tort_call *call) {
-    const tort_tensor *start = &call->inputs[0], *step = &call->inputs[2], *output = &call->outputs[0];
-    gpu_range range = {0};
+    const tort_tensor *start = &call->inputs[0], *step = tort_call_input(call, 2), *output = &call->outputs[0];
+    gpu_range range = {.step = 1, .real_step = 1};
     if (tort_type_is_float(output->type)) {
         tort_load_doubles(start->type, start->data, 0, 1, &range.real_start);
-        tort_load_doubles(step->type, step->data, 0, 1, &range.real_step);
+        if (step) tort_load_doubles(step->type, step->data, 0, 1, &range.real_step);
     } else {
         tort_load_integers(start->type, start->data, 0, 1, &range.start);
-        tort_load_integers(step->type, step->data, 0, 1, &range.step);
+        if (step) tort_load_integers(step->type, step->data, 0, 1, &range.step);
     }
     return cuda_launched(call, gpu_run_range(cuda_stream_of(call), gpu_number_of(output->type), &range, output->data,
                                              (size_t)tort_count(output)));
@@ -91,14 +91,21 @@ static tort_status run_triangle(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+#define RANGE                                                                                                          \
+    "Range", "range", .host_inputs = 7, .claim = tort_cuda_claim_number, .prepare = CUDA_ONLY(prepare_range),          \
+                      .run = CUDA_ONLY(run_range)
+#define TRILU                                                                                                          \
+    "Trilu", "triangle", .host_inputs = 1u << 1, .claim = tort_cuda_claim_movable,                                     \
+                         .prepare = CUDA_ONLY(prepare_triangle), .run = CUDA_ONLY(run_triangle)
+
 const tort_kernel tort_cuda_generate_kernels[] = {
-    {"", "Range", "range", .host_inputs = 1u << 0 | 1u << 1 | 1u << 2, .claim = tort_cuda_claim_number,
-     .prepare = CUDA_ONLY(prepare_range), .run = CUDA_ONLY(run_range)},
+    {"", RANGE},
+    {"com.microsoft", RANGE},
     {"", "ConstantOfShape", "fill", .host_inputs = 1u << 0, .claim = claim_fill, .prepare = CUDA_ONLY(prepare_fill),
      .run = CUDA_ONLY(run_fill)},
     {"", "OneHot", "one_hot", .host_inputs = 1u << 1, .claim = claim_one_hot, .prepare = CUDA_ONLY(prepare_one_hot),
      .run = CUDA_ONLY(run_one_hot)},
-    {"", "Trilu", "triangle", .host_inputs = 1u << 1, .claim = tort_cuda_claim_movable,
-     .prepare = CUDA_ONLY(prepare_triangle), .run = CUDA_ONLY(run_triangle)},
+    {"", TRILU},
+    {"com.microsoft", TRILU},
     {.op = NULL},
 };

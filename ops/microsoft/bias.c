@@ -156,16 +156,9 @@ static tort_status run_dropout(const tort_call *call) {
 
 /* ---- BiasSoftmax ------------------------------------------------------------------------------------------------- */
 
-/* Lanes of `length` elements. Lane i adds lane i / (lanes / bias_lanes) of the bias if inner, else lane i %
- * bias_lanes. */
-typedef struct bias_softmax_params {
-    int64_t lanes, length, bias_lanes;
-    bool inner;
-} bias_softmax_params;
-
 static tort_status resolve_softmax(tort_resolve *resolve) {
     const tort_info *x = &resolve->node->inputs[0], *bias = &resolve->node->inputs[1];
-    bias_softmax_params *params = resolve->params;
+    tort_bias_softmax_params *params = resolve->params;
     int32_t axis;
     if (x->rank < 0) return TORT_OK;
     tort_status status = tort_normalize_axis(resolve->error, tort_attr_int(resolve->node, "axis"), x->rank, &axis);
@@ -194,7 +187,7 @@ static void load_lane(const softmax_lane *lane, int64_t at, int64_t count, doubl
 
 static void softmax_lanes(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
-    const bias_softmax_params *p = call->params;
+    const tort_bias_softmax_params *p = call->params;
     const tort_tensor *y = &call->outputs[0];
     double values[TORT_BLOCK];
     for (int64_t row = begin; row < end; row++) {
@@ -221,7 +214,7 @@ static void softmax_lanes(void *arg, int64_t begin, int64_t end) {
 }
 
 static tort_status run_softmax(const tort_call *call) {
-    const bias_softmax_params *params = call->params;
+    const tort_bias_softmax_params *params = call->params;
     if (tort_count(&call->outputs[0]) > 0)
         tort_parallel(call, params->lanes, params->length * 20, softmax_lanes, (void *)call);
     return TORT_OK;
@@ -239,7 +232,7 @@ const tort_op tort_ops_microsoft_bias[] = {
      "T=floats13 T1=floats13 T2=bool", "seed:int", BY(ADD), infer_dropout, resolve_dropout, run_dropout},
     {MICROSOFT("BiasGelu"), "A:T B:T", "C:T", "T=floats13", "", BY(GELU), infer_gelu, resolve_rows, run_rows},
     {MICROSOFT("BiasSoftmax"), "data:T bias:T", "output:T", "T=floats", "axis:int=1 is_inner_broadcast:int!",
-     .params_size = sizeof(bias_softmax_params), tort_infer_elementwise, resolve_softmax, run_softmax},
+     .params_size = sizeof(tort_bias_softmax_params), tort_infer_elementwise, resolve_softmax, run_softmax},
     {MICROSOFT("BiasSplitGelu"), "X:T bias:T", "Y:T", "T=float16|float", "", BY(SPLIT_GELU), infer_split, resolve_rows,
      run_rows},
     {MICROSOFT("FastGelu"), "X:T bias?:T", "Y:T", "T=floats13", "", BY(GELU), infer_gelu, resolve_tanh, run_rows},

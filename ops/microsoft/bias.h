@@ -10,4 +10,11 @@ typedef struct tort_bias_params {
     int64_t rows, columns;
 } tort_bias_params;
 
+/* BiasSoftmax: lanes of `length` elements. Lane i adds lane i / (lanes / bias_lanes) of the bias if inner, else lane i
+ * % bias_lanes. */
+typedef struct tort_bias_softmax_params {
+    int64_t lanes, length, bias_lanes;
+    bool inner;
+} tort_bias_softmax_params;
+
 #endif

@@ -3,19 +3,14 @@
  *
  * A group of one image is `runs` contiguous runs of `length` elements each: its channels in every pixel, or its pixels
  * in every channel. Sums are computed in double and rounded once where a node outputs them. */
+#include "ops/microsoft/group_norm.h"
+
 #include "ops/extent.h"
 #include "ops/shapes.h"
 
 #include <math.h>
 
 enum { X, GAMMA, BETA, SKIP, BIAS }; /* inputs */
-
-typedef struct group_norm_params {
-    int64_t batch, groups, channels, pixels;
-    double epsilon;
-    bool silu, channels_last;
-    bool skip_is_pixel; /* skip has one pixel for all of an image */
-} group_norm_params;
 
 /* ---- infer and resolve ------------------------------------------------------------------------------------------- */
 
@@ -41,7 +36,7 @@ static tort_status infer_group_norm(tort_infer *infer) {
 }
 
 /* Checks that skip has X's shape, or is one pixel: (N, C), or with spatial axes of size 1. */
-static tort_status check_skip(const tort_resolve *resolve, group_norm_params *params) {
+static tort_status check_skip(const tort_resolve *resolve, tort_group_norm_params *params) {
     const tort_info *x = &resolve->node->inputs[X], *skip = &resolve->node->inputs[SKIP];
     if (!tort_has_input(resolve->node, SKIP) || !tort_shape_known(skip)) return TORT_OK;
     bool same = skip->rank == x->rank;
@@ -60,7 +55,7 @@ static tort_status check_skip(const tort_resolve *resolve, group_norm_params *pa
 static tort_status resolve_group_norm(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     const tort_info *x = &node->inputs[X];
-    group_norm_params *params = resolve->params;
+    tort_group_norm_params *params = resolve->params;
     const int64_t activation = tort_attr_int(node, "activation");
     if (activation != 0 && activation != 1)
         return tort_fail(resolve->error, TORT_E_MODEL, "activation is %lld, expected 0 (none) or 1 (SiLU)",
@@ -84,14 +79,14 @@ static tort_status resolve_group_norm(tort_resolve *resolve) {
 /* A group of an image, and the runs of memory that it has. */
 typedef struct group_walk {
     const tort_call *call;
-    const group_norm_params *params;
+    const tort_group_norm_params *params;
     int64_t image, group;
     int64_t channels;     /* of the group */
     int64_t runs, length; /* of memory */
 } group_walk;
 
 static group_walk walk_of(const tort_call *call, int64_t item) {
-    const group_norm_params *p = call->params;
+    const tort_group_norm_params *p = call->params;
     group_walk walk = {call, p, item / p->groups, item % p->groups, p->channels / p->groups, 0, 0};
     walk.runs = p->channels_last ? p->pixels : walk.channels;
     walk.length = p->channels_last ? walk.channels : p->pixels;
@@ -100,7 +95,7 @@ static group_walk walk_of(const tort_call *call, int64_t item) {
 
 /* Offset of a run in X. */
 static int64_t run_start(const group_walk *walk, int64_t run) {
-    const group_norm_params *p = walk->params;
+    const tort_group_norm_params *p = walk->params;
     const int64_t first = walk->group * walk->channels;
     return p->channels_last ? (walk->image * p->pixels + run) * p->channels + first
                             : (walk->image * p->channels + first + run) * p->pixels;
@@ -186,14 +181,14 @@ static void normalize_groups(void *arg, int64_t begin, int64_t end) {
 }
 
 static tort_status run_group_norm(const tort_call *call) {
-    const group_norm_params *p = call->params;
+    const tort_group_norm_params *p = call->params;
     if (tort_count(&call->inputs[X]) > 0)
         tort_parallel(call, p->batch * p->groups, p->channels / p->groups * p->pixels * 4, normalize_groups,
                       (void *)call);
     return TORT_OK;
 }
 
-#define BY .params_size = sizeof(group_norm_params), infer_group_norm, resolve_group_norm, run_group_norm
+#define BY .params_size = sizeof(tort_group_norm_params), infer_group_norm, resolve_group_norm, run_group_norm
 #define ATTRIBUTES "activation:int! channels_last:int=1 epsilon:float=1e-05 groups:int!"
 
 const tort_op tort_ops_microsoft_group_norm[] = {
