@@ -36,9 +36,9 @@ template <class T> static __global__ void bias_softmax(const gpu_bias_softmax s)
         for (size_t i = threadIdx.x; i < s.length; i += blockDim.x) max = fmax(max, (C)x[i] + (C)bias[i]);
         max = block_join<join_max>(max, shared);
         for (size_t i = threadIdx.x; i < s.length; i += blockDim.x) sum += exponential((C)x[i] + (C)bias[i] - max);
-        sum = block_join<join_sum>(sum, shared);
+        const C share = (C)1 / block_join<join_sum>(sum, shared);
         for (size_t i = threadIdx.x; i < s.length; i += blockDim.x)
-            ((T *)s.y)[lane * s.length + i] = (T)(exponential((C)x[i] + (C)bias[i] - max) / sum);
+            ((T *)s.y)[lane * s.length + i] = (T)(exponential((C)x[i] + (C)bias[i] - max) * share);
     }
 }
 

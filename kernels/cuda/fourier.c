@@ -25,7 +25,8 @@ static tort_status run(const tort_call *call) {
                                  .x = call->inputs[0].data,
                                  .window = call->kernel->variant == SHORT_TIME ? cuda_input(call, WINDOW) : NULL,
                                  .roots = call->scratch,
-                                 .y = call->outputs[0].data};
+                                 .y = call->outputs[0].data,
+                                 .scale = params->inverse ? 1.0 / (double)params->length : 1.0};
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     return cuda_launched(call, gpu_run_fourier(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &fourier));
 }

@@ -37,24 +37,29 @@ static __device__ __forceinline__ complex_number<C> number_of(const gpu_fourier 
     return {(C)at[0] * weight, mirrored ? -im : im};
 }
 
-/* Stores bin k of a lane. */
-template <class T, class C>
-static __device__ __forceinline__ void store_bin(const gpu_fourier &f, size_t lane, int64_t k,
-                                                 const complex_number<C> &bin) {
+/* Bin 0 of a lane. */
+template <class T> static __device__ __forceinline__ T *bins_of(const gpu_fourier &f, size_t lane) {
     const tort_fourier_params &p = f.lanes;
     const size_t first = lane / (size_t)p.inner * (size_t)(p.out_length * p.inner) + lane % (size_t)p.inner;
-    T *y = (T *)f.y + (first + (size_t)(k * p.inner)) * (size_t)p.out_parts;
-    const C size = p.inverse ? (C)p.length : (C)1;
-    y[0] = (T)(bin.re / size);
-    if (p.out_parts == 2) y[1] = (T)(bin.im / size);
+    return (T *)f.y + first * (size_t)p.out_parts;
+}
+
+/* Stores bin k of a lane. */
+template <class T, class C>
+static __device__ __forceinline__ void store_bin(const gpu_fourier &f, T *bins, int64_t k,
+                                                 const complex_number<C> &bin) {
+    const tort_fourier_params &p = f.lanes;
+    T *y = bins + k * p.inner * p.out_parts;
+    y[0] = (T)(bin.re * (C)f.scale);
+    if (p.out_parts == 2) y[1] = (T)(bin.im * (C)f.scale);
 }
 
 /* ---- kernels ---- */
 
 template <class C> static __global__ void fill_roots(complex_number<C> *roots, int64_t length, bool inverse) {
-    const double turn = (inverse ? 2 : -2) * 3.14159265358979323846 / (double)length;
+    const double turn = (inverse ? 2 : -2) / (double)length;
     for (size_t k = grid_first(); k < (size_t)length; k += grid_stride())
-        roots[k] = {(C)cos(turn * (double)k), (C)sin(turn * (double)k)};
+        roots[k] = {(C)cospi(turn * (double)k), (C)sinpi(turn * (double)k)};
 }
 
 /* A block takes a lane. */
@@ -80,8 +85,9 @@ template <class T> static __global__ void transform_fast(const gpu_fourier f) {
             to = from;
             from = done;
         }
+        T *bins = bins_of<T>(f, lane);
         for (int k = (int)threadIdx.x; k < (int)f.lanes.out_length; k += (int)blockDim.x)
-            store_bin<T>(f, lane, k, from[k]);
+            store_bin(f, bins, k, from[k]);
     }
 }
 
@@ -104,7 +110,7 @@ template <class T> static __global__ void transform_bins(const gpu_fourier f) {
             at += k;
             if (at >= p.length) at -= p.length;
         }
-        store_bin<T>(f, lane, k, sum);
+        store_bin(f, bins_of<T>(f, lane), k, sum);
     }
 }
 

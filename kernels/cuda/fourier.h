@@ -12,6 +12,7 @@ typedef struct gpu_fourier {
     const void *x, *window; /* window: NULL if there is none */
     void *roots;            /* exp(-2 pi i k / length) for each k, in the type that elements are computed in */
     void *y;
+    double scale; /* of the sums: 1 / length of an inverse transform, else 1 */
 } gpu_fourier;
 
 GPU_LAUNCHER gpu_run_fourier(gpu_stream stream, gpu_type type, const gpu_fourier *fourier);

@@ -43,12 +43,12 @@ template <class T, class M> static __global__ void normalize_groups(const gpu_gr
             const float distance = sum_at<T>(n, image, place_of(n, image, group, i)) - mean;
             squares += distance * distance;
         }
-        const float deviation = sqrtf(block_join<join_sum>(squares, shared) / (float)size + n.epsilon);
+        const float inverse = 1.0f / sqrtf(block_join<join_sum>(squares, shared) / (float)size + n.epsilon);
         for (size_t i = threadIdx.x; i < size; i += blockDim.x) {
             const group_place place = place_of(n, image, group, i);
             const float sum = sum_at<T>(n, image, place);
             const float scale = (float)((const M *)n.gamma)[place.channel];
-            const float y = (sum - mean) / deviation * scale + (float)((const M *)n.beta)[place.channel];
+            const float y = (sum - mean) * inverse * scale + (float)((const M *)n.beta)[place.channel];
             if (n.sums) ((T *)n.sums)[place.at] = (T)sum;
             if (n.y) ((T *)n.y)[place.at] = (T)(n.silu ? swish(y, 1.0f) : y);
         }

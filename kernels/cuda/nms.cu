@@ -79,9 +79,14 @@ static __device__ unsigned collect(const gpu_nms &s, size_t list, uint64_t *keys
     return shared.count;
 }
 
-/* Puts the pair of keys that lies `stride` apart in the order that a bitonic sequence of `size` wants at this place. */
+/* The lower place of a pair of keys that lie `stride`, a power of two, apart. */
+static __device__ __forceinline__ unsigned low_of(unsigned pair, unsigned stride) {
+    return (pair & ~(stride - 1)) * 2 + (pair & (stride - 1));
+}
+
+/* Puts a pair of keys in the order that a bitonic sequence wants at this place. */
 static __device__ __forceinline__ void exchange(uint64_t *keys, unsigned pair, unsigned stride, bool falls) {
-    const unsigned low = pair / stride * 2 * stride + pair % stride;
+    const unsigned low = low_of(pair, stride);
     const uint64_t a = keys[low], b = keys[low + stride];
     if (falls ? a < b : a > b) {
         keys[low] = b;
@@ -115,7 +120,7 @@ static __device__ void sort(uint64_t *keys, unsigned count, nms_shared &shared) 
         unsigned stride = size / 2;
         for (; 2 * stride > NMS_SORTED; stride /= 2) {
             for (unsigned pair = threadIdx.x; pair < total / 2; pair += NMS_THREADS)
-                exchange(keys, pair, stride, !((pair / stride * 2 * stride) & size));
+                exchange(keys, pair, stride, !(low_of(pair, stride) & size));
             __syncthreads();
         }
         merge_chunks(keys, total, size, stride, shared.keys);

@@ -408,6 +408,12 @@ static inline float exp2_approximate(float x) {
 static inline float __fdividef(float a, float b) {
     return a / b;
 }
+static inline double cospi(double x) {
+    return cos(M_PI * fmod(x, 2));
+}
+static inline double sinpi(double x) {
+    return sin(M_PI * fmod(x, 2));
+}
 static inline float rsqrtf(float x) {
     return 1.0f / sqrtf(x);
 }
