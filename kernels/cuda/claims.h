@@ -85,6 +85,7 @@ static inline tort_status cuda_launched(const tort_call *call, cudaError_t code)
 static inline gpu_status *cuda_status_word(const tort_call *call) {
     cuda_stream *stream = call->stream;
     stream->may_fault = true;
+    stream->status_read = false; /* what a graph has read was of the steps before */
     return stream->status;
 }
 static inline void cuda_count_copy(const tort_call *call) {

@@ -68,25 +68,31 @@ static void print_providers(const tort_report *report, int width) {
     cli_table_print(table, stdout, width);
 }
 
-/* Says whether runs are recorded as a whole for the device and, if not, why. */
+/* Says whether runs are recorded for the device, how far and, if not as a whole, why. */
 static void print_recording(const tort_report *report, int width) {
     static const char *const reasons[] = {
         [TORT_RECORDING_UNKNOWN] = "whether they are recorded depends on input shapes that are not known yet",
         [TORT_RECORDING_WHOLE] = "recorded in the second with the same shapes, then given to the device as one",
-        [TORT_RECORDING_ELSEWHERE] = "step by step, since not all is work of the device",
-        [TORT_RECORDING_BODIES] = "step by step, since bodies are run",
-        [TORT_RECORDING_DYNAMIC] = "step by step, since a shape depends on data",
-        [TORT_RECORDING_HOST_VALUES] = "step by step, since values of each run are read on the host",
-        [TORT_RECORDING_RANDOM] = "step by step, since values are made anew in each"};
+        [TORT_RECORDING_ELSEWHERE] = "not all is work of the device",
+        [TORT_RECORDING_BODIES] = "bodies are run",
+        [TORT_RECORDING_DYNAMIC] = "a shape depends on data",
+        [TORT_RECORDING_HOST_VALUES] = "values of each run are read on the host",
+        [TORT_RECORDING_RANDOM] = "values are made anew in each"};
     const tort_report_node *node = cli_recording_node(report);
     if (!report->recording) return;
-    if (report->recording == TORT_RECORDING_WHOLE && *report->recording_note) {
+    if (report->recorded && *report->recording_note) {
         cli_print(stdout, "runs: step by step, not recorded: %s\n", report->recording_note);
         return;
     }
+    char how[80] = "";
+    if (report->recording > TORT_RECORDING_WHOLE && report->recorded)
+        snprintf(how, sizeof how, "%d nodes recorded, the rest step by step, since ", report->recorded);
+    else if (report->recording > TORT_RECORDING_WHOLE)
+        snprintf(how, sizeof how, "step by step, since ");
     const char *reason = reasons[report->recording];
-    char *path = node ? cli_shorten(node->path, width ? width - (int)strlen(reason) - 8 : INT_MAX) : NULL;
-    cli_print(stdout, "runs: %s%s%s\n", reason, path ? ": " : "", path ? path : "");
+    const int used = (int)(strlen(how) + strlen(reason)) + 8;
+    char *path = node ? cli_shorten(node->path, width ? width - used : INT_MAX) : NULL;
+    cli_print(stdout, "runs: %s%s%s%s\n", how, reason, path ? ": " : "", path ? path : "");
     free(path);
 }
 

@@ -211,6 +211,7 @@ static void add_recording(cJSON *object, const tort_report *report) {
     const tort_report_node *node = cli_recording_node(report);
     cJSON *recording = cJSON_AddObjectToObject(object, "recording");
     cli_json_text(recording, "state", recording_state((tort_recording)report->recording));
+    cJSON_AddNumberToObject(recording, "recorded", report->recorded);
     cli_json_text(recording, "node", node ? node->path : NULL);
     cli_json_text(recording, "note", report->recording_note);
 }

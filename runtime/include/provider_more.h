@@ -238,12 +238,12 @@ typedef struct tort_layout {
 
 enum { TORT_RECORDINGS = 4 }; /* of a stream */
 
-/* The runs of some plans consist only of work on the stream, the same each time but for the contents of host memory:
- * such work is recorded once, and launched as a whole. A stream has TORT_RECORDINGS of them, for an application that
- * runs some shapes, or some buffers, in turns. */
+/* The first steps of some plans, at best all, are only work on the stream, the same in each run but for the contents of
+ * host memory: such work is recorded once, and launched as a whole. A stream has TORT_RECORDINGS of them, for an
+ * application that runs some shapes, or some buffers, in turns. */
 typedef struct tort_recorder {
     bool can; /* set also by a provider that can only describe a device */
-    /* begin and end bracket the steps of such a run. `which`: the recording that is its own; `same`: the last run with
+    /* begin and end bracket these steps of a run. `which`: the recording that is its own; `same`: the last run with
      * that number was the same, at the same device addresses. begin returns true if the work is recorded already: then
      * only steps that copy between host and device are executed, and end launches the recording. Otherwise all steps
      * are executed, and begin may start recording them. end returns true if nothing of the work was executed, so that

@@ -31,16 +31,17 @@ typedef struct tort_profile_step {
 typedef void (*tort_profiler)(void *ud, const tort_profile_step *step);
 TORT_API void tort_context_profile(tort_context *context, bool work, tort_profiler profiler, void *ud);
 
-/* Whether the provider of a device can record a plan's runs, and then launch all their work as one (tort_report). */
+/* Whether the provider of a device can record a plan's runs, and then launch all their work as one (tort_report).
+ * Otherwise the work before the node that prevents it is recorded, and the rest launched step by step. */
 typedef enum tort_recording {
     TORT_RECORDING_NONE,        /* no provider of the chain records */
     TORT_RECORDING_UNKNOWN,     /* shapes are not known yet */
     TORT_RECORDING_WHOLE,       /* yes: in the second run with the same shapes and the same bound memory */
-    TORT_RECORDING_ELSEWHERE,   /* no: a node runs on the host, or on another provider */
-    TORT_RECORDING_BODIES,      /* no: a node runs bodies */
-    TORT_RECORDING_DYNAMIC,     /* no: a shape depends on data */
-    TORT_RECORDING_HOST_VALUES, /* no: a node reads, on the host, values that each run brings */
-    TORT_RECORDING_RANDOM       /* no: a node makes other values in each run */
+    TORT_RECORDING_ELSEWHERE,   /* a node runs on the host, or on another provider */
+    TORT_RECORDING_BODIES,      /* a node runs bodies */
+    TORT_RECORDING_DYNAMIC,     /* a shape depends on data */
+    TORT_RECORDING_HOST_VALUES, /* a node reads, on the host, values that each run brings */
+    TORT_RECORDING_RANDOM       /* a node makes other values in each run */
 } tort_recording;
 
 /* Peak rates of a provider, on the threads of the session; 0: unknown. */

@@ -110,6 +110,7 @@ typedef struct tort_report {
     const char *bounds_note;                    /* values that may be larger below the bounds, and their cost; "" */
     const tort_report_copy *const *conversions; /* `from` and `to` are layouts, such as "plain" */
     int32_t recording, recording_node; /* a tort_recording (tinyort_profile.h), and the node that prevents it; -1 */
+    int32_t recorded;                  /* nodes that are recorded: all, or those before the one that prevents more */
     const char *recording_note;        /* why the provider does not record, although it could; "" */
     int32_t products,
         widened; /* convolutions and products of 8-bit numbers, and how many nodes of them run in float32 */

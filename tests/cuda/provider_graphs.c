@@ -51,7 +51,7 @@ static void write_model(onnx_bytes *b) {
     onnx_end(b);
 }
 
-static tort_status open_graphs(graphs *g, const char *chain, const char *binding) {
+static tort_status open_model(graphs *g, void (*write)(onnx_bytes *), const char *chain, const char *binding) {
     const tort_provider *const providers[] = {g->t->provider, NULL};
     const tort_session_options options = {.struct_size = sizeof options,
                                           .chain = chain,
@@ -60,12 +60,16 @@ static tort_status open_graphs(graphs *g, const char *chain, const char *binding
                                           .binding_count = binding != NULL};
     const tort_env *env = &g->t->memory->env;
     onnx_bytes bytes = {0};
-    write_model(&bytes);
+    write(&bytes);
     tort_status status = tort_model_load_buffer(env, bytes.data, bytes.size, NULL, &g->model, &g->error);
     if (!status) status = tort_session_create(env, g->model, &options, &g->session, &g->error);
     if (!status) status = tort_context_create(g->session, &g->context, &g->error);
     onnx_free(&bytes);
     return status;
+}
+
+static tort_status open_graphs(graphs *g, const char *chain, const char *binding) {
+    return open_model(g, write_model, chain, binding);
 }
 
 static void close_graphs(graphs *g) {
@@ -353,6 +357,69 @@ static void check_others_capture(tester *t, bool lazy) {
     tester_check_leftovers(t, "another thread captures");
 }
 
+/* ---- recorded in part -------------------------------------------------------------------------------------------- */
+
+/* y = place number k of the places in picked rows of x that are not 0. All up to NonZero is recorded. */
+static void write_partly(onnx_bytes *b) {
+    onnx_begin_model(b, 18);
+    onnx_value(b, GRAPH_INPUT, "x", TORT_FLOAT, 2, (const int64_t[]){ROWS, COLUMNS});
+    onnx_value(b, GRAPH_INPUT, "ids", TORT_INT64, 1, (const int64_t[]){ROWS});
+    onnx_value(b, GRAPH_INPUT, "k", TORT_INT64, 1, (const int64_t[]){1});
+    onnx_node(b, "Neg", "neg", "x", "below");
+    onnx_node(b, "Mul", "square", "below x", "squares");
+    onnx_node(b, "Gather", "gather", "squares ids", "picked");
+    onnx_node(b, "Exp", "exp", "picked", "powers");
+    onnx_node(b, "Floor", "floor", "picked", "numbers");
+    onnx_node(b, "NonZero", "places", "numbers", "found");
+    onnx_begin_node(b, GRAPH_NODE, "Gather", "pick", "found k", "y");
+    onnx_int_attribute(b, "axis", 1);
+    onnx_end(b);
+    onnx_value(b, GRAPH_OUTPUT, "powers", TORT_FLOAT, 2, (const int64_t[]){ROWS, COLUMNS});
+    onnx_value(b, GRAPH_OUTPUT, "y", TORT_INT64, -1, NULL);
+    onnx_end(b);
+}
+
+/* ids: the last row, then row `row`. */
+static tort_status run_partly(graphs *g, int64_t row, int64_t k, int turn) {
+    int64_t found = 0, place[2] = {-1, -1};
+    g->ids[0] = ROWS - 1;
+    g->ids[1] = row;
+    for (int i = 0; i < COUNT; i++) g->x[i] = (float)((i + turn) % 3);
+    const tort_tensor inputs[] = {
+        {TORT_FLOAT, 2, {ROWS, COLUMNS}, g->x}, {TORT_INT64, 1, {ROWS}, g->ids}, {TORT_INT64, 1, {1}, &k}};
+    tort_tensor outputs[2] = {{.data = NULL}, {.data = NULL}};
+    const int before = g->t->control->calls(NULL);
+    const tort_status status = tort_context_run(g->context, inputs, 3, outputs, 2, &g->error);
+    g->calls = g->t->control->calls(NULL) - before;
+    if (status) return status;
+    for (int i = 0; i < COUNT; i++)
+        if (g->x[g->ids[i / COLUMNS] * COLUMNS + i % COLUMNS] != 0 && found++ == k)
+            place[0] = i / COLUMNS, place[1] = i % COLUMNS;
+    check(g, !memcmp(outputs[1].data, place, sizeof place), "wrong place");
+    return status;
+}
+
+/* What is behind the recorded part runs each time, and its bad values are heard like those of the graph. */
+static void check_partly(tester *t, bool lazy) {
+    graphs g = {.t = t, .what = "recorded up to NonZero"};
+    int plain = 0;
+    configure(t, lazy);
+    tort_status status = open_model(&g, write_partly, "cudasim", NULL);
+    for (int turn = 0; !status && turn < 6; turn++) {
+        status = run_partly(&g, turn % ROWS, turn % 3, turn);
+        if (!turn) plain = g.calls;
+        if (turn > 2) check(&g, g.calls + 3 < plain, "the steps before it are not one launch");
+    }
+    check(&g, !status, g.error.msg);
+    check(&g, run_partly(&g, 7, 0, 0) == TORT_E_RUN && strstr(g.error.msg, "index 7"), g.error.msg);
+    check(&g, run_partly(&g, 0, 90, 1) == TORT_E_RUN && strstr(g.error.msg, "index 90"), g.error.msg);
+    check(&g, !run_partly(&g, 1, 1, 2), g.error.msg);
+    tort_report *report = report_of(g.session);
+    check(&g, report && report->recording == TORT_RECORDING_DYNAMIC && report->recorded == 5, "5 recorded nodes");
+    tort_report_free(report);
+    close_graphs(&g);
+}
+
 /* ---- what is not recorded ---------------------------------------------------------------------------------------- */
 
 typedef struct reason {
@@ -463,6 +530,7 @@ void provider_test_graphs(tester *t) {
         check_bad_index(t, lazy);
         check_bound(t, "cudasim", lazy);
         check_others_capture(t, lazy);
+        check_partly(t, lazy);
         for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) fail_every_call(t, codes[i], lazy);
     }
     check_refusal(t, "cudaStreamBeginCapture");

@@ -127,11 +127,18 @@ typedef struct tort_plan {
     tort_recording recording;         /* whether `recorder` may record a run of the plan as one piece of device work */
     int32_t recorder, recording_node; /* recorder: chain index; -1: none records. recording_node: the node that prevents
                                          it; -1: none, or an output */
+    int32_t recorded_steps;           /* the first steps, which it may record; all of a whole run */
     uint64_t literal_bytes, params_bytes;
     int32_t memory_count, provider_count, layout_count; /* layout_count includes plain */
     uint64_t *arena_bytes;                              /* by memory: bytes needed, from memplan.c */
     uint64_t *naive_bytes;                              /* by memory: bytes needed if no two blocks shared any */
 } tort_plan;
+
+/* True for steps that are work of a device only. */
+static inline bool tort_step_is_work(const tort_step *step) {
+    return step->kind == TORT_STEP_KERNEL || step->kind == TORT_STEP_CONVERT ||
+           (step->kind == TORT_STEP_COPY && step->direction == TORT_ON_DEVICE);
+}
 
 /* The slot that owns the bytes of a slot: itself, or through aliases the one that they are another shape of. -1: of -1.
  */

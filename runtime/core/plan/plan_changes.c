@@ -58,13 +58,14 @@ void tort_plan_note_changes(tort_planned *planned) {
 }
 
 int32_t tort_plan_unchanged_from(const tort_planned *planned) {
-    int32_t first = planned->before.steps ? planned->plan.step_count : 0;
+    const int32_t end = planned->plan.recorded_steps;
+    int32_t first = planned->before.steps ? end : 0;
     while (first > 0 && planned->changed[first - 1] != planned->serial) first--;
-    return first < planned->plan.step_count ? first : 0;
+    return first < end ? first : 0;
 }
 
 bool tort_plan_is_unchanged(const tort_planned *planned, int32_t first, uint64_t serial) {
     bool same = planned->before.steps != NULL;
-    for (int32_t i = first; same && i < planned->plan.step_count; i++) same = planned->changed[i] <= serial;
+    for (int32_t i = first; same && i < planned->plan.recorded_steps; i++) same = planned->changed[i] <= serial;
     return same;
 }

@@ -1,9 +1,9 @@
-/* plan_record.c - decides whether a run is the work of one device from begin to end, so that its provider may record it
- * once (as a CUDA graph) and launch it as a whole.
+/* plan_record.c - decides how many of a plan's first steps are the work of one device, so that its provider may record
+ * them once (as a CUDA graph) and launch them as one: at best all.
  *
- * Then nothing in the run may depend on computed data: no step of the host or of another provider lies between
- * its steps, and host values that kernels read belong to the plan. Decided once an outline. Read first:
- * plan_steps.c; then run.c. */
+ * Nothing in these steps may depend on computed data: no step of the host or of another provider lies between them, and
+ * host values that kernels read belong to the plan. A detector is recorded up to its NonMaxSuppression, whose result
+ * has as many rows as boxes are found. Decided once an outline. Read first: plan_steps.c; then run.c. */
 #include "runtime/core/plan/plan_parts.h"
 
 /* True if the kernel reads host memory that differs from run to run: neither constants nor literals. */
@@ -49,15 +49,33 @@ static int32_t recorder_of(const tort_session *session) {
     return -1;
 }
 
+/* True for a copy that the host waits for, as it reads it within the run. */
+static bool is_awaited(const tort_step *step) {
+    return step->kind == TORT_STEP_COPY && step->direction == TORT_TO_HOST && !step->late;
+}
+
+/* How many of the steps before `end` are recorded: none if fewer than four launches would become one. */
+static int32_t recorded_before(const tort_plan *plan, int32_t end) {
+    int32_t work = 0, count = 0;
+    for (; count < end && !is_awaited(&plan->steps[count]); count++) work += tort_step_is_work(&plan->steps[count]);
+    return work < 4 ? 0 : count;
+}
+
 void tort_plan_decide_recording(const tort_lowered *lowered, tort_plan *plan) {
+    int32_t first = 0; /* step that prevents recording */
     plan->recorder = recorder_of(lowered->session);
     plan->recording = TORT_RECORDING_NONE;
     plan->recording_node = -1;
+    plan->recorded_steps = 0;
     if (plan->recorder < 0) return;
     plan->recording = TORT_RECORDING_WHOLE;
-    for (int32_t i = 0; plan->recording == TORT_RECORDING_WHOLE && i < plan->step_count; i++) {
-        plan->recording = recording_of(lowered, plan, &plan->steps[i]);
-        if (plan->recording != TORT_RECORDING_WHOLE) plan->recording_node = plan->steps[i].node;
+    while (plan->recording == TORT_RECORDING_WHOLE && first < plan->step_count)
+        plan->recording = recording_of(lowered, plan, &plan->steps[first++]);
+    if (plan->recording == TORT_RECORDING_WHOLE) {
+        if (!plan->complete) plan->recording = TORT_RECORDING_UNKNOWN;
+        if (plan->complete) plan->recorded_steps = plan->step_count;
+    } else {
+        plan->recorded_steps = recorded_before(plan, first - 1);
+        plan->recording_node = plan->steps[first - 1].node;
     }
-    if (plan->recording == TORT_RECORDING_WHOLE && !plan->complete) plan->recording = TORT_RECORDING_UNKNOWN;
 }

@@ -114,9 +114,9 @@ void tort_drop_fits(tort_lowered *lowered);                                    /
 bool tort_plan_step_is_same(const tort_planned *planned, int32_t step);
 /* Notes which steps the last fill has changed. */
 void tort_plan_note_changes(tort_planned *planned);
-/* The first step of the rest that the last fill did not change; 0: it changed the last one too. */
+/* The first of the recorded steps behind the last one that the last fill changed; 0: it changed the last of them. */
 int32_t tort_plan_unchanged_from(const tort_planned *planned);
-/* True if no step from `first` on was changed by a later fill. */
+/* True if none of the recorded steps from `first` on was changed by a later fill. */
 bool tort_plan_is_unchanged(const tort_planned *planned, int32_t first, uint64_t serial);
 
 #endif

@@ -441,6 +441,8 @@ static bool write_recording(writer *w) {
     if (plan && plan->recorder >= 0) {
         const tort_link *link = &w->session->chain[plan->recorder];
         w->report->recording = (int32_t)plan->recording;
+        for (int32_t i = 0; i < plan->recorded_steps; i++)
+            w->report->recorded += plan->steps[i].kind == TORT_STEP_KERNEL;
         if (plan->recording_node >= 0) w->report->recording_node = lowered->graph.first + plan->recording_node;
         if (link->opened && link->provider->recording.note)
             link->provider->recording.note(link->device, note, sizeof note);

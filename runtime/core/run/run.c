@@ -248,12 +248,6 @@ static tort_status wait_for(const tort_context *context, const tort_step *step, 
     return tort_link_sync(link, context->streams[link->memory], error);
 }
 
-/* True for steps that are device work only, in a run that can be recorded. */
-static bool is_work(const tort_step *step) {
-    return step->kind == TORT_STEP_KERNEL || step->kind == TORT_STEP_CONVERT ||
-           (step->kind == TORT_STEP_COPY && step->direction == TORT_ON_DEVICE);
-}
-
 /* Once, where it happened: the nodes around a body only pass it on. */
 static tort_status refuse_memory(const tort_context *context, tort_error *error) {
     tort_held *held = context->held;
@@ -293,7 +287,7 @@ static tort_status run_steps(tort_frame *frame, int32_t first, int32_t end, bool
     if (context->tell) status = context->tell(frame, NULL, NULL, error);
     for (int32_t i = first; !status && i < end; i++) {
         const tort_step *step = &plan->steps[i];
-        if (recorded && is_work(step)) continue;
+        if (recorded && tort_step_is_work(step)) continue;
         status = run_watched(frame, step, error);
         const int32_t steps = step->bands ? plan->bands[step->bands - 1].count : 1;
         for (int32_t k = 0; !status && context->observe && k < steps; k++) {
@@ -308,11 +302,11 @@ static tort_status run_steps(tort_frame *frame, int32_t first, int32_t end, bool
 
 /* ---- recorded runs ----------------------------------------------------------------------------------------------- */
 
-/* Recording needs whole runs: no profiler, observer or waiting between steps. */
+/* Recording needs runs without interruption: no profiler, observer or waiting between steps. */
 static bool can_record(const tort_frame *frame) {
     const tort_context *context = frame->context;
     const tort_plan *plan = &frame->planned->plan;
-    return frame == context->frames && plan->recording == TORT_RECORDING_WHOLE && !context->tell && !context->observe &&
+    return frame == context->frames && plan->recorded_steps > 0 && !context->tell && !context->observe &&
            !context->session->options.wait_steps && context->session->chain[plan->recorder].provider->recording.begin;
 }
 
@@ -361,7 +355,7 @@ static int32_t choose_recording(tort_frame *frame, int32_t memory, bool *same) {
 
 static tort_status run_recorded(tort_frame *frame, tort_error *error) {
     tort_context *context = frame->context;
-    const int32_t recorder = frame->planned->plan.recorder;
+    const int32_t recorder = frame->planned->plan.recorder, end = frame->planned->plan.recorded_steps;
     const tort_link *link = &context->session->chain[recorder];
     void *stream = context->streams[link->memory];
     bool same, again;
@@ -371,12 +365,12 @@ static tort_status run_recorded(tort_frame *frame, tort_error *error) {
     do {
         tort_context_enter(context, recorder);
         const bool recorded = link->provider->recording.begin(link->device, stream, which, same);
-        status = run_steps(frame, first, frame->planned->plan.step_count, recorded, error);
+        status = run_steps(frame, first, end, recorded, error);
         tort_context_enter(context, recorder);
         again = link->provider->recording.end(link->device, stream, status);
         if (again && error) *error = (tort_error){.node = -1};
     } while (again);
-    return status;
+    return status ? status : run_steps(frame, end, frame->planned->plan.step_count, false, error);
 }
 
 static tort_status run_all(tort_frame *frame, tort_error *error) {
