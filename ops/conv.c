@@ -61,12 +61,12 @@ tort_status tort_infer_conv(tort_infer *infer) {
 
 static tort_status infer_fused_conv(tort_infer *infer) {
     tort_status status = tort_infer_conv(infer);
-    return status ? status : tort_epilogue_infer(infer);
+    return status ? status : tort_infer_added(infer, TORT_EPILOGUE_Z, "Z");
 }
 
 static tort_status infer_nhwc_conv(tort_infer *infer) {
     tort_status status = tort_planar_infer(infer, true, tort_infer_conv);
-    return status ? status : tort_epilogue_infer(infer);
+    return status ? status : tort_infer_added(infer, TORT_EPILOGUE_Z, "Z");
 }
 
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */

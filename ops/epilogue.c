@@ -10,17 +10,18 @@
 
 /* ---- infer and resolve ------------------------------------------------------------------------------------------- */
 
-tort_status tort_epilogue_infer(const tort_infer *infer) {
-    if (!tort_has_input(infer->node, TORT_EPILOGUE_Z)) return TORT_OK;
-    const tort_info *z = &infer->node->inputs[TORT_EPILOGUE_Z], *y = &infer->outputs[0];
+tort_status tort_infer_added(const tort_infer *infer, int32_t input, const char *name) {
+    if (!tort_has_input(infer->node, input)) return TORT_OK;
+    const tort_info *z = &infer->node->inputs[input], *y = &infer->outputs[0];
     if (z->rank < 0 || y->rank < 0) return TORT_OK;
     if (z->rank != y->rank)
-        return tort_fail(infer->error, TORT_E_MODEL, "Z has rank %d, expected %d as Y has", (int)z->rank, (int)y->rank);
+        return tort_fail(infer->error, TORT_E_MODEL, "%s has rank %d, expected %d as Y has", name, (int)z->rank,
+                         (int)y->rank);
     for (int32_t i = 0; i < y->rank; i++)
         if (tort_dim_known(z->dims[i]) && tort_dim_known(y->dims[i]) && z->dims[i] != y->dims[i])
             return tort_fail(infer->error, TORT_E_MODEL,
-                             "Z has size %" PRId64 " along axis %d, expected %" PRId64 " as Y has", z->dims[i], (int)i,
-                             y->dims[i]);
+                             "%s has size %" PRId64 " along axis %d, expected %" PRId64 " as Y has", name, z->dims[i],
+                             (int)i, y->dims[i]);
     return TORT_OK;
 }
 

@@ -40,8 +40,8 @@ typedef struct tort_epilogue {
 #define TORT_EPILOGUE_Z 3 /* index of input Z, the same for every fused operator */
 #define TORT_EPILOGUE_ATTRIBUTES "activation:string=none activation_alpha:float activation_beta:float"
 
-/* Call it after output 0 is inferred: TORT_E_MODEL if Z does not have its shape. */
-tort_status tort_epilogue_infer(const tort_infer *infer);
+/* Call it after output 0 is inferred: TORT_E_MODEL if input i, if it is there, does not have its shape. */
+tort_status tort_infer_added(const tort_infer *infer, int32_t i, const char *name);
 /* Reads the attributes of `tinyort`; TORT_E_MODEL if there is no such activation. */
 tort_status tort_epilogue_resolve(const tort_resolve *resolve, tort_epilogue *epilogue);
 /* Reads those of com.microsoft, where `activation` names an operator or is absent. Its numbers are the list

@@ -104,6 +104,7 @@ const tort_flops tort_flops_table[] = {
     {"", "ConvInteger", conv, TORT_OF_INTEGERS},
     {"", "QLinearConv", conv, TORT_OF_INTEGERS},
     {"com.microsoft", "QLinearConv", either_conv, TORT_OF_INTEGERS},
+    {"tinyort", "QLinearConvAdd", conv, TORT_OF_INTEGERS},
     {"", "ConvTranspose", conv_transpose, A_AND_B},
     {"tinyort", "QLinearConvTranspose", conv_transpose, TORT_OF_INTEGERS},
     {"com.microsoft", "ConvTransposeWithDynamicPads", conv_transpose, A_AND_B},

@@ -1,7 +1,7 @@
 /* fuse_quantized.c - fusions of DequantizeLinear, an operator and QuantizeLinear, the form that quantizers write, into
  * an operator on 8-bit tensors: QLinearConv, QLinearMatMul, QGemm, QLinearAdd, QLinearMul; or the same operator if it
- * only moves or selects elements. Also MatMulIntegerToFloat, from MatMulInteger and the nodes that turn its sums into
- * floats.
+ * only moves or selects elements. QLinearConvAdd is the sum of a convolution and a shortcut, where a provider has it.
+ * Also MatMulIntegerToFloat, from MatMulInteger and the nodes that turn its sums into floats.
  *
  * The fused sum is one of integers and rounds once: its bytes are those of the graph computed in double, but where that
  * is within 1e-4 steps of the middle between two bytes (tests/bytes). A bias of floats becomes integers, in steps of
@@ -191,6 +191,25 @@ static bool build_float_bias(tort_match *match) {
            tort_match_same_shape(match, "c", "y");
 }
 
+/* True if both constants are one number, the same; absent is 0. */
+static bool same_number(tort_match *match, const char *a, const char *b) {
+    tort_tensor x, y;
+    const bool has_a = tort_match_info(match, a), has_b = tort_match_info(match, b);
+    if ((has_a && !tort_match_constant(match, a, &x)) || (has_b && !tort_match_constant(match, b, &y))) return false;
+    if ((has_a && tort_count(&x) != 1) || (has_b && tort_count(&y) != 1)) return false;
+    return (has_a ? number_of(&x, 0) : 0) == (has_b ? number_of(&y, 0) : 0);
+}
+
+/* The sum takes the bytes of the convolution by the scale and zero point that these have. */
+static bool build_conv_sum(tort_match *match) {
+    return tort_match_same_shape(match, "c", "y") && tort_match_same_shape(match, "c", "s") &&
+           same_number(match, "sc", "sd") && same_number(match, "zc", "zd");
+}
+
+static bool build_sum_conv(tort_match *match) {
+    return build_conv_sum(match) && tort_match_set_int(match, "second", 1);
+}
+
 /* ---- element by element ------------------------------------------------------------------------------------------ */
 
 /* Reads scale and zero point of an 8-bit value. */
@@ -295,9 +314,14 @@ static bool build_concat(tort_match *match) {
             "com.microsoft::QLinearConcat(sy,zy,x,sx,zx,w,sw,zw" made_ ")", build_concat                               \
     }
 
+#define CONV "*c=QLinearConv(x,sx,zx,w,sw,zw,#sc,#zc,b?) "
+#define CONV_ADD "tinyort::QLinearConvAdd(x,sx,zx,w,sw,zw,sc,zc,b,s,ss,zs,sy,zy)"
+
 const tort_pattern tort_patterns_quantized[] = {
     {"qlinear_conv", WEIGHTED "*c=Conv|tinyort::FusedConv(xd,wd,#b?)" QUANTIZE, "QLinearConv(x,sx,zx,w,sw,zw,sy,zy,b)",
      build_conv},
+    {"qlinear_conv_add", CONV "y=com.microsoft::QLinearAdd(c,#sd,#zd?,s,ss,zs?,sy,zy?)", CONV_ADD, build_conv_sum},
+    {"qlinear_conv_add", CONV "y=com.microsoft::QLinearAdd(s,ss,zs?,c,#sd,#zd?,sy,zy?)", CONV_ADD, build_sum_conv},
     {"qlinear_conv_transpose", WEIGHTED "*c=ConvTranspose(xd,wd,#b?)" QUANTIZE,
      "tinyort::QLinearConvTranspose(x,sx,zx,w,sw,zw,sy,zy,b)", build_conv_transpose},
     {"qlinear_matmul", PAIR "*c=MatMul|tinyort::FusedMatMul(xd,wd)" QUANTIZE, "QLinearMatMul(x,sx,zx,w,sw,zw,sy,zy)",

@@ -78,7 +78,7 @@ static tort_status resolve_gemm(tort_resolve *resolve) {
 
 static tort_status infer_fused_gemm(tort_infer *infer) {
     tort_status status = infer_gemm(infer);
-    return status ? status : tort_epilogue_infer(infer);
+    return status ? status : tort_infer_added(infer, TORT_EPILOGUE_Z, "Z");
 }
 
 static tort_status resolve_fused_gemm(tort_resolve *resolve) {

@@ -1,11 +1,13 @@
 /* integer_conv.c - ConvInteger and QLinearConv: Conv of quantized tensors; com.microsoft's may have the channels last,
- * and then runs on transposed copies.
+ * and then runs on transposed copies. QLinearConvAdd is QLinearConv and the QLinearAdd behind it, byte by byte.
  *
  * The weights have one zero point and scale, or one per filter. Padding counts as the zero point of x. The sum of
  * ConvInteger wraps to int32. Read next: quantized.h, conv.c. */
 #include "ops/integer_conv.h"
 
+#include "ops/extent.h"
 #include "ops/microsoft/channels_last.h"
+#include "ops/microsoft/qlinear.h"
 #include "ops/quantized.h"
 
 #include <inttypes.h>
@@ -64,6 +66,18 @@ static tort_status infer_transpose(tort_infer *infer) {
 
 static tort_status resolve_transpose(tort_resolve *resolve) {
     return tort_operands_resolve(resolve, 3, linear_operands, tort_resolve_conv_transpose);
+}
+
+static tort_status infer_add(tort_infer *infer) {
+    tort_status status = infer_linear(infer);
+    if (status == TORT_OK) status = tort_linear_check(infer, 0xf << (TORT_CONV_ADD_S + 1));
+    return status ? status : tort_infer_added(infer, TORT_CONV_ADD_S, "s");
+}
+
+static tort_status resolve_add(tort_resolve *resolve) {
+    tort_conv_add *params = resolve->params;
+    params->second = tort_attr_int(resolve->node, "second") != 0;
+    return resolve_linear(resolve);
 }
 
 static tort_status infer_either(tort_infer *infer) {
@@ -149,6 +163,32 @@ static tort_status run_linear(const tort_call *call) {
     return run_loop(call, 0, tort_conv_row_of);
 }
 
+/* Adds S to the bytes of the convolution, which are in Y. */
+static void add_range(void *arg, int64_t begin, int64_t end) {
+    const tort_call *call = arg;
+    const bool second = ((const tort_conv_add *)call->params)->second;
+    const tort_tensor *y = &call->outputs[0], *s = &call->inputs[TORT_CONV_ADD_S];
+    const tort_linear conv = tort_linear_of(call, 6, 7),
+                      other = tort_linear_of(call, TORT_CONV_ADD_S + 1, TORT_CONV_ADD_S + 2),
+                      to = tort_linear_of(call, TORT_CONV_ADD_Y, TORT_CONV_ADD_Y + 1);
+    const tort_sum_of_linear sum = second ? tort_linear_sum(other, conv, to) : tort_linear_sum(conv, other, to);
+    float a[TORT_BLOCK], b[TORT_BLOCK];
+    for (int64_t at = begin; at < end; at += TORT_BLOCK) {
+        const int64_t count = tort_block_count(end, at);
+        tort_load_floats(y->type, y->data, at, count, second ? b : a);
+        tort_load_floats(s->type, s->data, at, count, second ? a : b);
+        for (int64_t i = 0; i < count; i++) a[i] = a[i] * sum.a + (b[i] * sum.b + sum.fixed);
+        tort_linear_store(y, at, count, a, 0);
+    }
+}
+
+static tort_status run_add(const tort_call *call) {
+    const tort_status status = run_linear(call);
+    if (!status && tort_count(&call->outputs[0]) > 0)
+        tort_parallel(call, tort_count(&call->outputs[0]), 4, add_range, (void *)call);
+    return status;
+}
+
 static tort_status run_transpose(const tort_call *call) {
     return run_loop(call, 1, tort_conv_transpose_row);
 }
@@ -174,6 +214,12 @@ const tort_op tort_ops_integer_conv[] = {
      "y:T3", "T1=int8|uint8 T2=int8|uint8 T3=int8|uint8 T4=int32",
      "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints pads:ints strides:ints",
      .params_size = sizeof(tort_conv_params), infer_linear, resolve_linear, run_linear},
+    {"tinyort", "QLinearConvAdd", 1, 1,
+     "x:T1 x_scale:float x_zero_point:T1 w:T2 w_scale:float w_zero_point:T2 c_scale:float c_zero_point:T3 B?:T4 s:T3 "
+     "s_scale:float s_zero_point?:T3 y_scale:float y_zero_point?:T3",
+     "y:T3", "T1=int8|uint8 T2=int8|uint8 T3=int8|uint8 T4=int32",
+     "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints pads:ints second:int=0 strides:ints",
+     .params_size = sizeof(tort_conv_add), infer_add, resolve_add, run_add},
     {"tinyort", "QLinearConvTranspose", 1, 1,
      "x:T1 x_scale:float x_zero_point:T1 w:T2 w_scale:float w_zero_point:T2 y_scale:float y_zero_point:T3 B?:T4",
      "y:T3", "T1=int8|uint8 T2=int8|uint8 T3=int8|uint8 T4=int32",

@@ -85,7 +85,7 @@ static tort_status infer_matmul_gelu(tort_infer *infer) {
 static tort_status infer_fused_matmul(tort_infer *infer) {
     tort_status status = tort_infer_matmul(infer);
     if (!status) status = check_bias(infer);
-    return status ? status : tort_epilogue_infer(infer);
+    return status ? status : tort_infer_added(infer, TORT_EPILOGUE_Z, "Z");
 }
 
 /* Strides of an operand: between rows and columns of its matrices, and along the batch dimensions. False: its shape is

@@ -1,4 +1,5 @@
-/* conv_bytes.c - rows and claims of QLinearConv and ConvInteger: convolutions of 8-bit images with exact sums.
+/* conv_bytes.c - rows and claims of QLinearConv, alone and with a QLinearAdd behind it, and ConvInteger: convolutions
+ * of 8-bit images with exact sums.
  *
  * Images with channels last are products of windows by filters on tensor cores, as in conv_nhwc.c, or depthwise; the
  * first convolution of a network takes planes, of few channels, and makes channels last of them. What is none of these,
@@ -16,13 +17,13 @@
 
 /* Kinds of rows. SHIFTED: of a W with another zero point. Its windows are packed twice, as W (less 128 of uint8) and as
  * the zero point, negative, for each weight; so the difference, of 9 bits, is the sum of two products. */
-enum { CHANNELS_LAST = 1, DEPTHWISE, PLANES, DIRECT, KIND = 7, SHIFTED = 8, AS_IS = 16 };
+enum { CHANNELS_LAST = 1, DEPTHWISE, PLANES, DIRECT, KIND = 7, SHIFTED = 8, AS_IS = 16, SUM = 32 };
 enum { CHANNELS = 16 /* of a position of a packed window: a multiple */, PADDING = 16 };
 
 /* The inputs of ConvInteger and QLinearConv lie as those of the products: X as A, W as B, a bias last. */
 static const tort_integer_inputs *inputs_of(const tort_op *op) {
-    const bool linear = !strcmp(op->name, "QLinearConv");
-    return &tort_integer_matmul_inputs[linear ? TORT_MATMUL_BIASED : TORT_MATMUL_INTEGER];
+    const bool integers = !strcmp(op->name, "ConvInteger");
+    return &tort_integer_matmul_inputs[integers ? TORT_MATMUL_INTEGER : TORT_MATMUL_BIASED];
 }
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
@@ -42,7 +43,7 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     const tort_verdict verdict = tort_cuda_claim_window(node, &params->window, GPU_CONV_AXES);
     if (verdict.code != TORT_YES) return verdict;
     const bool as_is = node->kernel->variant & AS_IS;
-    if (*node->op->domain && ((const tort_either_conv *)node->params)->channels_last != as_is)
+    if (!strcmp(node->op->domain, "com.microsoft") && ((const tort_either_conv *)node->params)->channels_last != as_is)
         return tort_no(TORT_NO_ATTR, "channels_last", "is for the other order of channels");
     if (params->channels < 0 || params->filters < 0)
         return tort_no(TORT_NO_DYNAMIC, "", "the number of channels or filters is not known");
@@ -284,9 +285,19 @@ static tort_status fit(tort_fit *fit) {
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
+static gpu_linear linear_of(const tort_call *call, int32_t scale) {
+    return (gpu_linear){cuda_input(call, scale), cuda_input(call, scale + 1)};
+}
+
 static gpu_bytes_conv conv_of(const tort_call *call) {
-    return (gpu_bytes_conv){.images = tort_cuda_nhwc_images_of(call->params),
-                            .sums = tort_cuda_sums_of(call, inputs_of(call->op))};
+    gpu_bytes_conv conv = {.images = tort_cuda_nhwc_images_of(call->params),
+                           .sums = tort_cuda_sums_of(call, inputs_of(call->op))};
+    if (call->kernel->variant & SUM)
+        conv.sums.added = (gpu_added){.bytes = cuda_input(call, TORT_CONV_ADD_S),
+                                      .second = ((const tort_conv_add *)call->params)->second,
+                                      .from = linear_of(call, TORT_CONV_ADD_S + 1),
+                                      .to = linear_of(call, TORT_CONV_ADD_Y)};
+    return conv;
 }
 
 /* X for kernels that load pieces: a copy, behind so many bytes of scratch memory, of one in the model's order that does
@@ -338,9 +349,10 @@ static tort_status run_direct(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define PACKED(domain_, name_, variant_, claim_, run_)                                                                 \
-    .domain = domain_, .op = "QLinearConv", .name = name_, .variant = (variant_), .claim = claim_, .size = size,       \
-    .pack.size = pack_size, .pack.ready = CUDA_ONLY(ready), .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(run_)
+#define PACKED(domain_, op_, name_, variant_, claim_, run_)                                                            \
+    .domain = domain_, .op = op_, .name = name_, .variant = (variant_), .claim = claim_, .size = size,                 \
+    .pack.size = pack_size, .pack.ready = CUDA_ONLY(ready), .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(run_),     \
+    .in_place = (variant_)&SUM ? 1u << TORT_CONV_ADD_S : 0
 #define FITTED .fit = CUDA_ONLY(fit), .unfit = CUDA_ONLY(cuda_table_unfit)
 #define IN_LAYOUT(images)                                                                                              \
     .layout.id = GPU_NHWC, .layout.inputs = images, .layout.outputs = 1, .layout.alone = pays_alone
@@ -349,21 +361,29 @@ static tort_status run_direct(const tort_call *call) {
         .domain = domain_, .op = op_, .name = name_, .variant = DIRECT | (more), .claim = claim, .size = size,         \
         .prepare = CUDA_ONLY(prepare_direct), .run = CUDA_ONLY(run_direct)                                             \
     }
-#define ROWS(domain_)                                                                                                  \
-    {PACKED(domain_, "conv_bytes_depthwise", DEPTHWISE, claim_depthwise, run_depthwise), IN_LAYOUT(1)},                \
-        {PACKED(domain_, "conv_bytes", CHANNELS_LAST, claim_channels_last, run), FITTED, IN_LAYOUT(1)},                \
-        {PACKED(domain_, "conv_bytes_planes", PLANES, claim_planes, run), FITTED, IN_LAYOUT(0)},                       \
-        {PACKED(domain_, "conv_bytes_shifted", CHANNELS_LAST | SHIFTED, claim_channels_last, run), FITTED,             \
-         IN_LAYOUT(1)},                                                                                                \
-        {PACKED(domain_, "conv_bytes_planes_shifted", PLANES | SHIFTED, claim_planes, run), FITTED, IN_LAYOUT(0)},     \
-        DIRECTLY(domain_, "QLinearConv", "conv_bytes_direct", 0)
+/* added: the mask of the input that is added. */
+#define ROWS(domain_, op_, more, added)                                                                                \
+    {PACKED(domain_, op_, "conv_bytes_depthwise", DEPTHWISE | (more), claim_depthwise, run_depthwise),                 \
+     IN_LAYOUT(1 | (added))},                                                                                          \
+        {PACKED(domain_, op_, "conv_bytes", CHANNELS_LAST | (more), claim_channels_last, run), FITTED,                 \
+         IN_LAYOUT(1 | (added))},                                                                                      \
+        {PACKED(domain_, op_, "conv_bytes_planes", PLANES | (more), claim_planes, run), FITTED, IN_LAYOUT(added)},     \
+        {PACKED(domain_, op_, "conv_bytes_shifted", CHANNELS_LAST | SHIFTED | (more), claim_channels_last, run),       \
+         FITTED, IN_LAYOUT(1 | (added))},                                                                              \
+        {PACKED(domain_, op_, "conv_bytes_planes_shifted", PLANES | SHIFTED | (more), claim_planes, run), FITTED,      \
+         IN_LAYOUT(added)},                                                                                            \
+        DIRECTLY(domain_, op_, "conv_bytes_direct", more)
 
 const tort_kernel tort_cuda_conv_bytes_kernels[] = {
-    ROWS(""),
-    ROWS("com.microsoft"),
-    {PACKED("com.microsoft", "conv_bytes_depthwise_as_is", DEPTHWISE | AS_IS, claim_depthwise, run_depthwise)},
-    {PACKED("com.microsoft", "conv_bytes_as_is", CHANNELS_LAST | AS_IS, claim_channels_last, run), FITTED},
-    {PACKED("com.microsoft", "conv_bytes_shifted_as_is", CHANNELS_LAST | SHIFTED | AS_IS, claim_channels_last, run),
+    ROWS("", "QLinearConv", 0, 0),
+    ROWS("com.microsoft", "QLinearConv", 0, 0),
+    ROWS("tinyort", "QLinearConvAdd", SUM, 1u << TORT_CONV_ADD_S),
+    {PACKED("com.microsoft", "QLinearConv", "conv_bytes_depthwise_as_is", DEPTHWISE | AS_IS, claim_depthwise,
+            run_depthwise)},
+    {PACKED("com.microsoft", "QLinearConv", "conv_bytes_as_is", CHANNELS_LAST | AS_IS, claim_channels_last, run),
+     FITTED},
+    {PACKED("com.microsoft", "QLinearConv", "conv_bytes_shifted_as_is", CHANNELS_LAST | SHIFTED | AS_IS,
+            claim_channels_last, run),
      FITTED},
     DIRECTLY("com.microsoft", "QLinearConv", "conv_bytes_direct_as_is", AS_IS),
     DIRECTLY("", "ConvInteger", "conv_bytes_direct", 0),

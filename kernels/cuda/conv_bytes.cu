@@ -104,15 +104,12 @@ static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     conv_bytes(gpu_bytes_conv p, gpu_byte_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
     after_previous();
     const gpu_nhwc_conv &i = p.images;
-    const int bytes = p.sums.as == GPU_SUMS_BYTES ? 1 : 4;
     for (int64_t group = blockIdx.z; Tile::FITS && group < i.group; group += gridDim.z) {
         const block_place at = place_of_block<Tile>(tiling, group, i.length);
         const int64_t filter = group * i.filters, filters = i.filters * i.group;
         const char *packed = (const char *)o.packed;
-        const integer_output out = {p.sums,    (char *)o.y + filter * bytes,
-                                    bytes,     (const int32_t *)(packed + filters * i.length),
-                                    filter,    i.rows,
-                                    i.filters, filters,
+        const integer_output out = {p.sums, o.y,    filter,    (const int32_t *)(packed + filters * i.length),
+                                    filter, i.rows, i.filters, filters,
                                     packs};
         const lines_along_k<T, Tile, Tile::N> b((const T *)packed + filter * i.length, i.length, at.first_column,
                                                 i.filters, at.from, at.to);
@@ -150,7 +147,7 @@ static __global__ void conv_bytes_depthwise(gpu_bytes_conv p, const T *x, const 
 #pragma unroll
                     for (int j = 0; j < PIECE; j++) sums[j] += ((int32_t)a.at[j] - zero) * b.at[j];
                 }
-        const integer_columns<PIECE> columns(p.sums, y + channel, channels, nullptr, channel, PIECE,
+        const integer_columns<PIECE> columns(p.sums, y, channel, channels, nullptr, channel, PIECE,
                                              (uintptr_t)y % PIECE == 0);
         columns.store(row, sums);
     }
@@ -158,7 +155,7 @@ static __global__ void conv_bytes_depthwise(gpu_bytes_conv p, const T *x, const 
 
 /* ---- any: a thread makes an element of Y ---- */
 
-static __global__ void conv_bytes_direct(gpu_bytes_conv p, const void *x, const void *w, char *y, size_t count) {
+static __global__ void conv_bytes_direct(gpu_bytes_conv p, const void *x, const void *w, void *y, size_t count) {
     after_previous();
     const gpu_nhwc_conv &c = p.images;
     const int64_t positions = (int64_t)c.kernel[0] * c.kernel[1] * c.kernel[2], filters = c.filters * c.group;
@@ -192,9 +189,8 @@ static __global__ void conv_bytes_direct(gpu_bytes_conv p, const void *x, const 
                                        (byte_at(w, k, p.sums.b_signed) - w_zero));
                     }
         }
-        const int bytes = p.sums.as == GPU_SUMS_BYTES ? 1 : 4;
         const int32_t sums[1] = {(int32_t)sum};
-        const integer_columns<1> columns(p.sums, y + i * bytes, 0, nullptr, filter, 1, false);
+        const integer_columns<1> columns(p.sums, y, (int64_t)i, 0, nullptr, filter, 1, false);
         columns.store(0, sums);
     }
 }
@@ -261,8 +257,7 @@ cudaError_t gpu_load_bytes_depthwise(bool is_signed) {
 cudaError_t gpu_run_bytes_direct(gpu_stream stream, const gpu_bytes_conv *p, const void *x, const void *w, void *y) {
     const size_t count = (size_t)(p->images.rows * p->images.filters * p->images.group);
     if (!count) return cudaSuccess;
-    return launch_overlapping(conv_bytes_direct, grid_blocks(count), GRID_THREADS, 0, stream, *p, x, w, (char *)y,
-                              count);
+    return launch_overlapping(conv_bytes_direct, grid_blocks(count), GRID_THREADS, 0, stream, *p, x, w, y, count);
 }
 
 cudaError_t gpu_load_bytes_direct(void) {

@@ -10,7 +10,7 @@
 #ifndef TORT_KERNELS_CUDA_INTEGER_H
 #define TORT_KERNELS_CUDA_INTEGER_H
 
-#include "kernels/cuda/claims.h"
+#include "kernels/cuda/qlinear.h"
 
 /* Kinds of outputs: the sums (modulo 2^32); floats, sums times scales; bytes, floats rounded to steps of the output's
  * scale, as QLinearConv-10 and QLinearMatMul-10 say. */
@@ -22,6 +22,13 @@ typedef struct gpu_numbers {
     int32_t step;
 } gpu_numbers;
 
+/* What QLinearConvAdd adds to the bytes of the sums, which are A of a QLinearAdd, or B. */
+typedef struct gpu_added {
+    const void *bytes; /* of the shape and type of the output; NULL: nothing */
+    bool second;       /* the sums are B */
+    gpu_linear from, to;
+} gpu_added;
+
 /* Scales are floats, or halves where the output is; zero points have the type of their tensor; the bias of columns is
  * int32 and part of the sums, or of the output's type and added to it. */
 typedef struct gpu_sums {
@@ -30,6 +37,7 @@ typedef struct gpu_sums {
     bool bias_in_sums;
     gpu_numbers a_zero, a_scale, b_zero, b_scale, bias; /* of rows, rows, columns, columns, columns */
     const void *y_scale, *y_zero;
+    gpu_added added;         /* then y_scale and y_zero are those of the bytes before it */
     const int32_t *row_sums; /* NULL: the zero points of B are 0 */
     int64_t k;
 } gpu_sums;

@@ -16,7 +16,6 @@ template <class T> struct byte_matrices {
 template <class T>
 static __device__ __forceinline__ byte_matrices<T> matrices_of(const gpu_integer_matmul &p, const gpu_byte_operands &o,
                                                                int64_t batch, bool packs) {
-    const int bytes = p.sums.as == GPU_SUMS_BYTES ? 1 : p.sums.as == GPU_SUMS_HALF ? 2 : 4;
     int64_t rest = batch, a_at = 0, b_at = 0;
 #pragma unroll 1
     for (int i = p.batch_rank - 1; i >= 0; i--) {
@@ -26,10 +25,10 @@ static __device__ __forceinline__ byte_matrices<T> matrices_of(const gpu_integer
         b_at += at * p.b_batch[i];
     }
     const char *b = (const char *)o.packed + b_at * p.matrix;
-    byte_matrices<T> found = {(const T *)o.a + a_at,
-                              (const T *)b,
-                              {p.sums, (char *)o.y + batch * p.m * p.n * bytes, bytes,
-                               p.k ? (const int32_t *)(b + p.n * p.line) : nullptr, 0, p.m, p.n, p.n, packs}};
+    byte_matrices<T> found = {
+        (const T *)o.a + a_at,
+        (const T *)b,
+        {p.sums, o.y, batch * p.m * p.n, p.k ? (const int32_t *)(b + p.n * p.line) : nullptr, 0, p.m, p.n, p.n, packs}};
     if (p.sums.row_sums) found.y.p.row_sums += p.k ? a_at / p.k : 0;
     return found;
 }

@@ -6,6 +6,7 @@
 #include "kernels/cuda/element.h"
 #include "kernels/cuda/integer.h"
 #include "kernels/cuda/product.cuh"
+#include "kernels/cuda/qlinear.cuh"
 
 static __device__ __forceinline__ int32_t byte_at(const void *bytes, int64_t at, bool is_signed) {
     return is_signed ? ((const int8_t *)bytes)[at] : ((const uint8_t *)bytes)[at];
@@ -26,18 +27,23 @@ static __device__ __forceinline__ float scaled(int64_t sum, float factor) {
 /* COUNT neighbouring columns of a product's output, of which `there` exist, with what each adds to its sums. */
 template <int COUNT> struct integer_columns {
     gpu_sums p;
-    void *data;     /* element 0 of these columns */
-    int64_t stride; /* elements from one row to the next */
+    void *data;           /* element 0 of these columns */
+    const uint8_t *added; /* the same of p.added */
+    int64_t stride;       /* elements from one row to the next */
     int there;
     bool whole; /* rows may be written in packs */
     int32_t sum[COUNT], zero[COUNT], bias[COUNT];
     float scale[COUNT], factor[COUNT], shift[COUNT]; /* scale of B; times that of A, by that of Y; a bias of floats */
     int32_t y_zero;
     float y_scale, per_step; /* per_step: 1 / y_scale */
+    linear_sum addition;
 
-    __device__ __forceinline__ integer_columns(const gpu_sums &sums, void *y, int64_t stride_,
+    /* `first`: the element of Y that element 0 is. */
+    __device__ __forceinline__ integer_columns(const gpu_sums &sums, void *y, int64_t first, int64_t stride_,
                                                const int32_t *column_sums, int64_t column, int there_, bool whole_)
-        : p(sums), data(y), stride(stride_), there(there_), whole(whole_) {
+        : p(sums), stride(stride_), there(there_), whole(whole_) {
+        data = (char *)y + first * (p.as == GPU_SUMS_BYTES ? 1 : p.as == GPU_SUMS_HALF ? 2 : 4);
+        added = p.added.bytes ? (const uint8_t *)p.added.bytes + first : nullptr;
         y_zero = p.y_zero ? byte_at(p.y_zero, 0, p.y_signed) : 0;
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
@@ -54,8 +60,15 @@ template <int COUNT> struct integer_columns {
         const float a = scale_at(p, p.a_scale, 0);
         y_scale = p.as == GPU_SUMS_BYTES ? *(const float *)p.y_scale : 1.0f;
         per_step = 1.0f / y_scale;
+        if (added) {
+            const linear sum_is = {y_scale, (float)y_zero}, other = linear_at(p.added.from), to = linear_at(p.added.to);
+            addition = p.added.second ? linear_sum(other, sum_is, to) : linear_sum(sum_is, other, to);
+        }
 #pragma unroll
         for (int i = 0; i < COUNT; i++) factor[i] = factor_of(a, i);
+    }
+    __device__ __forceinline__ linear linear_at(const gpu_linear &from) const {
+        return {*from.scale, from.zero ? (float)byte_at(from.zero, 0, p.y_signed) : 0.0f};
     }
     /* The factor of sums of a row with scale a. The division by two steps of Newton's method (Markstein 1990) is
      * rounded as the instruction's, unless it is below 2^-100, and has no call, which the compiler makes for such. */
@@ -79,7 +92,24 @@ template <int COUNT> struct integer_columns {
         pack<uint8_t, COUNT> y;
 #pragma unroll
         for (int i = 0; i < COUNT; i++) y.at[i] = (uint8_t)(rounded_within(steps[i], low, high) + (uint32_t)y_zero);
+        if (added) add_bytes(row, y);
         store_all(row, y.at);
+    }
+    __device__ __forceinline__ float number_of(uint8_t byte) const {
+        return p.y_signed ? (float)(int8_t)byte : (float)byte;
+    }
+    __device__ __forceinline__ void add_bytes(int64_t row, pack<uint8_t, COUNT> &y) const {
+        const float low = p.y_signed ? -128.0f : 0.0f;
+        const uint8_t *from = added + row * stride;
+        pack<uint8_t, COUNT> other = {};
+        if (whole) other = load_pack<COUNT>(from);
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            if (!whole && i < there) other.at[i] = from[i];
+            const float sum_is = number_of(y.at[i]), to_add = number_of(other.at[i]);
+            const float x = p.added.second ? addition.of(to_add, sum_is) : addition.of(sum_is, to_add);
+            y.at[i] = (uint8_t)rounded_within(x, low, low + 255.0f);
+        }
     }
     __device__ __forceinline__ void store_floats(int64_t row, const float (&floats)[COUNT]) const {
         pack<float, COUNT> y;
@@ -123,7 +153,7 @@ template <int COUNT> struct integer_columns {
 struct integer_output {
     gpu_sums p;
     void *data;
-    int bytes; /* of an element */
+    int64_t begin; /* its element 0 in Y */
     const int32_t *column_sums;
     int64_t first; /* column in the lists of sums, scales, zero points and the bias */
     int64_t rows, columns;
@@ -132,7 +162,7 @@ struct integer_output {
 
     template <int COUNT> __device__ __forceinline__ integer_columns<COUNT> at(int64_t column) const {
         const int there = (int)min((int64_t)COUNT, columns - column);
-        return integer_columns<COUNT>(p, (char *)data + column * bytes, stride, column_sums, first + column, there,
+        return integer_columns<COUNT>(p, data, begin + column, stride, column_sums, first + column, there,
                                       packs && there == COUNT);
     }
 };

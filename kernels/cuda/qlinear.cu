@@ -11,15 +11,12 @@
 /* ---- two tensors ---- */
 
 /* Functions of two bytes, made from the scales and zero points of A, B and C. */
-template <class T> struct linear_sum {
-    float a, b, fixed;
-    __device__ __forceinline__ linear_sum(const linear &from_a, const linear &from_b, const linear &to) {
-        a = __fdiv_rn(from_a.scale, to.scale);
-        b = __fdiv_rn(from_b.scale, to.scale);
-        fixed = __fsub_rn(to.zero, __fadd_rn(__fmul_rn(a, from_a.zero), __fmul_rn(b, from_b.zero)));
-    }
+template <class T> struct linear_addition {
+    linear_sum sum;
+    __device__ __forceinline__ linear_addition(const linear &from_a, const linear &from_b, const linear &to)
+        : sum(from_a, from_b, to) {}
     __device__ __forceinline__ T of(T left, T right) const {
-        return byte_of<T>(__fadd_rn(__fmul_rn((float)left, a), __fadd_rn(__fmul_rn((float)right, b), fixed)), 0.0f);
+        return byte_of<T>(sum.of((float)left, (float)right), 0.0f);
     }
 };
 
@@ -175,7 +172,7 @@ cudaError_t gpu_run_linear_binary(gpu_stream stream, gpu_linear_binary function,
     return for_byte(is_signed, [=](auto zero) {
         typedef decltype(zero) T;
         if (function == GPU_LINEAR_ADD)
-            return run_binary<linear_sum, T>(stream, loop, numbers, (const T *)a, (const T *)b, (T *)y);
+            return run_binary<linear_addition, T>(stream, loop, numbers, (const T *)a, (const T *)b, (T *)y);
         return run_binary<linear_product, T>(stream, loop, numbers, (const T *)a, (const T *)b, (T *)y);
     });
 }
@@ -183,7 +180,7 @@ cudaError_t gpu_run_linear_binary(gpu_stream stream, gpu_linear_binary function,
 cudaError_t gpu_load_linear_binary(gpu_linear_binary function, bool is_signed) {
     return for_byte(is_signed, [=](auto zero) {
         typedef decltype(zero) T;
-        return function == GPU_LINEAR_ADD ? load_kernel(linear_binary<linear_sum, T>)
+        return function == GPU_LINEAR_ADD ? load_kernel(linear_binary<linear_addition, T>)
                                           : load_kernel(linear_binary<linear_product, T>);
     });
 }

@@ -13,6 +13,20 @@ template <class T> static __device__ __forceinline__ linear linear_of(const gpu_
     return {*from.scale, from.zero ? (float)*(const T *)from.zero : 0.0f};
 }
 
+/* QLinearAdd, in the plain loop's order of roundings: C is a * A + (b * B + fixed), rounded to even. */
+struct linear_sum {
+    float a, b, fixed;
+    __device__ __forceinline__ linear_sum() {}
+    __device__ __forceinline__ linear_sum(const linear &from_a, const linear &from_b, const linear &to) {
+        a = __fdiv_rn(from_a.scale, to.scale);
+        b = __fdiv_rn(from_b.scale, to.scale);
+        fixed = __fsub_rn(to.zero, __fadd_rn(__fmul_rn(a, from_a.zero), __fmul_rn(b, from_b.zero)));
+    }
+    __device__ __forceinline__ float of(float left, float right) const {
+        return __fadd_rn(__fmul_rn(left, a), __fadd_rn(__fmul_rn(right, b), fixed));
+    }
+};
+
 /* Returns x rounded to even plus the zero point, saturated; NaN is the lowest byte. */
 template <class T> static __device__ __forceinline__ T byte_of(float x, float zero) {
     constexpr float low = (T)-1 < (T)0 ? -128.0f : 0.0f;

@@ -47,7 +47,7 @@ static tinyort_pair_bytes_shape pair_of(const tort_call *call, float *numbers) {
     const tort_linear a = tort_linear_of(call, TORT_QLINEAR_A + 1, TORT_QLINEAR_A + 2),
                       b = tort_linear_of(call, TORT_QLINEAR_B + 1, TORT_QLINEAR_B + 2),
                       c = tort_linear_of(call, TORT_QLINEAR_C, TORT_QLINEAR_C + 1);
-    const tort_sum_of_linear sum = tort_linear_sum(call);
+    const tort_sum_of_linear sum = tort_linear_sum(a, b, c);
     s.zero = s.multiplies ? (int32_t)c.zero : 0;
     numbers[0] = s.multiplies ? a.zero : sum.a;
     numbers[1] = s.multiplies ? b.zero : sum.b;

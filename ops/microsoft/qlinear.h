@@ -86,6 +86,8 @@ typedef struct tort_sum_of_linear {
     float a, b, fixed;
 } tort_sum_of_linear;
 
-tort_sum_of_linear tort_linear_sum(const tort_call *call);
+tort_sum_of_linear tort_linear_sum(tort_linear a, tort_linear b, tort_linear c);
+/* The same of the inputs of QLinearAdd. */
+tort_sum_of_linear tort_linear_sum_of(const tort_call *call);
 
 #endif

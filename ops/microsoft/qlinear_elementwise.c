@@ -66,13 +66,16 @@ static tort_status run_binary(const tort_call *call, binary_job *job, const int3
 /* ---- addition ---------------------------------------------------------------------------------------------------- */
 
 /* The order of roundings is that of MlasQLinearAdd in ONNX Runtime. */
-tort_sum_of_linear tort_linear_sum(const tort_call *call) {
-    const tort_linear a = tort_linear_of(call, TORT_QLINEAR_A + 1, TORT_QLINEAR_A + 2),
-                      b = tort_linear_of(call, TORT_QLINEAR_B + 1, TORT_QLINEAR_B + 2),
-                      c = tort_linear_of(call, TORT_QLINEAR_C, TORT_QLINEAR_C + 1);
+tort_sum_of_linear tort_linear_sum(tort_linear a, tort_linear b, tort_linear c) {
     tort_sum_of_linear sum = {.a = a.scale / c.scale, .b = b.scale / c.scale};
     sum.fixed = c.zero - (sum.a * a.zero + sum.b * b.zero);
     return sum;
+}
+
+tort_sum_of_linear tort_linear_sum_of(const tort_call *call) {
+    return tort_linear_sum(tort_linear_of(call, TORT_QLINEAR_A + 1, TORT_QLINEAR_A + 2),
+                           tort_linear_of(call, TORT_QLINEAR_B + 1, TORT_QLINEAR_B + 2),
+                           tort_linear_of(call, TORT_QLINEAR_C, TORT_QLINEAR_C + 1));
 }
 
 static void add(const binary_job *job, int64_t first, int64_t count, const float *a, const float *b) {
@@ -83,7 +86,7 @@ static void add(const binary_job *job, int64_t first, int64_t count, const float
 }
 
 static tort_status run_add(const tort_call *call) {
-    binary_job job = {.combine = add, .sum = tort_linear_sum(call)};
+    binary_job job = {.combine = add, .sum = tort_linear_sum_of(call)};
     return run_binary(call, &job, linear_operands);
 }
 

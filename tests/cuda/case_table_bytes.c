@@ -1,7 +1,7 @@
 /* case_table_bytes.c - more cases of kernels.c: tensors of 8 bits and fewer. Read first: case_table.c. */
 #include <stddef.h>
 
-extern const char *const byte_product_cases[], *const byte_kernel_cases[];
+extern const char *const byte_product_cases[], *const byte_kernel_cases[], *const byte_sum_cases[];
 
 const char *const byte_product_cases[] = {
     /* ---- integer_matmul.c ---- */
@@ -208,5 +208,25 @@ const char *const byte_kernel_cases[] = {
     "Pad 13; ; B[2,8*c,a,b] i64[8]=0,0,1,2,0,0,3,4 B[]=7",
     "Resize 19; mode=nearest; B[2,8*c,a,b] - f32[4]=1,1,2,2",
     "Resize 19; mode=nearest; B[1,8*c,7,9] - - i64[4]=1,8*c,5,20",
+    NULL,
+};
+
+const char *const byte_sum_cases[] = {
+    /* ---- conv_bytes.c with a sum behind ---- */
+    "QLinearConvAdd 1; pads=1,1,1,1; u8[2,16*a,h,w]~0,255 f32[]=0.02 u8[]=7 i8[16*b,16*a,3,3]~-128,127 "
+    "f32[]=0.01 i8[]=0 f32[]=2 u8[]=120 i32[16*b]~-9000,9000 u8[2,16*b,h,w]~0,255 f32[]=0.9 u8[]=3 f32[]=1.7 u8[]=9",
+    "QLinearConvAdd 1; second=1; i8[1,8*a,h,w]~-128,127 f32[]=0.02 i8[]=7 i8[8*b,8*a,1,1]~-128,127 "
+    "f32[]=0.01 i8[]=0 f32[]=2 i8[]=-5 - i8[1,8*b,h,w]~-128,127 f32[]=0.9 - f32[]=1.7",
+    "QLinearConvAdd 1; group=24 pads=1,1,1,1; u8[2,24,h,w]~0,255 f32[]=0.02 u8[]=7 i8[24,1,3,3]~-128,127 "
+    "f32[24]~0.01,0.02 i8[24]~-9,9 f32[]=2 u8[]=9 i32[24]~-9000,9000 u8[2,24,h,w]~0,255 f32[]=1.3 u8[]=2 f32[]=2.1 "
+    "u8[]=1",
+    "QLinearConvAdd 1; second=1 pads=1,1,1,1; u8[2,3,h,w]~0,255 f32[]=0.02 u8[]=7 i8[8*b,3,3,3]~-128,127 "
+    "f32[]=0.01 i8[]=0 f32[]=2 i8[]=9 - i8[2,8*b,h,w]~-128,127 f32[]=1.3 i8[]=2 f32[]=2.1 i8[]=1",
+    "QLinearConvAdd 1; pads=1,1,1,1; u8[2,16*a,h,w]~0,255 f32[]=0.02 u8[]=7 u8[8*b,16*a,3,3]~0,255 f32[]=0.01 "
+    "u8[]=113 f32[]=2 u8[]=9 - u8[2,8*b,h,w]~0,255 f32[]=1.3 u8[]=2 f32[]=2.1 u8[]=1",
+    "QLinearConvAdd 1; pads=1,1,1,1; u8[2,3,h,w]~0,255 f32[]=0.02 u8[]=7 u8[16,3,3,3]~0,255 f32[]=0.01 "
+    "u8[]=130 f32[]=2 u8[]=9 - u8[2,16,h,w]~0,255 f32[]=1.3 u8[]=2 f32[]=2.1 u8[]=1",
+    "QLinearConvAdd 1; pads=1,1,1,1; u8[2,c,h,w]~0,255 f32[]=0.02 u8[]=7 i8[b,c,3,3]~-128,127 "
+    "f32[b]~0.01,0.02 i8[b]~-9,9 f32[]=2 u8[]=9 i32[b]~-9000,9000 u8[2,b,h,w]~0,255 f32[]=1.3 u8[]=2 f32[]=2.1 u8[]=1",
     NULL,
 };

@@ -30,7 +30,7 @@
 
 extern const char *const kernel_cases[], *const type_cases[], *const attention_cases[];
 extern const char *const further_kernel_cases[], *const library_cases[], *const operator_kernel_cases[];
-extern const char *const byte_product_cases[], *const byte_kernel_cases[];
+extern const char *const byte_product_cases[], *const byte_kernel_cases[], *const byte_sum_cases[];
 #define TABLE(name) extern const char *const name[];
 #include "tests/cases/lines.inc"
 #undef TABLE
@@ -455,8 +455,8 @@ static void run_lines(tester *t, const selection *selected) {
 #define TABLE(name) name,
     static const char *const *const tables[] = {
 #include "tests/cases/lines.inc"
-        kernel_cases,       type_cases,        attention_cases,       further_kernel_cases,
-        byte_product_cases, byte_kernel_cases, operator_kernel_cases, library_cases,
+        kernel_cases,      type_cases,     attention_cases,       further_kernel_cases, byte_product_cases,
+        byte_kernel_cases, byte_sum_cases, operator_kernel_cases, library_cases,
     };
     int count = 0;
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)

@@ -378,6 +378,10 @@ def quantized_kin_cases():
             yield between(row, f"{SECOND}c={op}(xd,vd)", f"QuantizeLinear {made}", SECOND_STEPS, inputs={"x": (2, 3, 6), "v": shape})
         kept = f"wd=DequantizeLinear(w,sv,zv) c={op}(xd,wd)"
         yield between(row, kept, made, {**SECOND_STEPS, "w": integers(0, 255, 6, dtype=np.uint8)}, folded=("wd",))
+    shortcut = f"wd=DequantizeLinear<axis=0>(w,sw,zw) m=Conv<pads=[1,1,1,1]>(xd,wd) mq=QuantizeLinear(m,sm,zm) md=DequantizeLinear(mq,sm,zm) {SECOND}"
+    for index, pair in enumerate(("md,vd", "vd,md")):
+        yield between("qlinear_conv_add", f"{shortcut}c=Add({pair})", "QuantizeLinear QLinearConvAdd", {**SECOND_STEPS, **FILTERS, "sm": 0.03, "zm": np.uint8(90)},
+                      inputs={"x": (2, 4, 6, 6), "v": (2, 5, 6, 6)}, folded=("wd",), index=index, chains=("cudasim,cpu",))
     yield between("qlinear_mean", "c=GlobalAveragePool(xd)", "QLinearGlobalAveragePool", x=(2, 3, 6, 5))
     yield between("qlinear_average_pool", "c=AveragePool<kernel_shape=[3,2],strides=[2,1],pads=[1,0,1,1]>(xd)", "QLinearAveragePool", x=(2, 3, 6, 5), chains=("firmware",))
     yield between("qlinear_average_pool", "c=AveragePool<kernel_shape=[2,2],pads=[1,1,0,0],count_include_pad=1>(xd)", "QLinearAveragePool", x=(2, 3, 6, 5), chains=("firmware",))

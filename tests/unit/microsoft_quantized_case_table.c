@@ -36,6 +36,8 @@ const char *const microsoft_quantized_cases[] = {
     "u8[] 2 -> u8[1,2,1,1] 5 27",
     "com.microsoft.QLinearGlobalAveragePool 1; channels_last=1; u8[1,2,2,2] 1 2 3 4 11 12 13 18; f32[] 0.5; u8[] 1; "
     "f32[] 0.25; u8[] 2 -> u8[1,1,1,2] 14 18",
+    "tinyort.QLinearConvAdd 1; ; u8[1,1,1,2] 3 5; f32[] 0.5; u8[] 1; i8[1,1,1,1] 2; f32[] 0.5; i8[] 0; f32[] 0.8; "
+    "u8[] 10; -; u8[1,1,1,2] 20 30; f32[] 1; u8[] 10; f32[] 0.4; u8[] 1 -> u8[1,1,1,2] 28 55",
     "tinyort.QLinearConvTranspose 1; strides=1,2; u8[1,1,1,2] 3 5; f32[] 0.5; u8[] 1; i8[1,1,1,2] 2 -1; f32[1] 0.5; "
     "i8[1] 0; f32[] 0.5; u8[] 10; i32[1] 4 -> u8[1,1,1,4] 14 11 16 10",
     "tinyort.QLinearMatMul 1; ; u8[1,2] 3 5; f32[] 0.5; u8[] 1; i8[2,2] 1 2 3 -1; f32[2] 0.5 1; i8[2] 0 0; f32[] 1; "

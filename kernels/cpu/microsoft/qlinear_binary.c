@@ -134,7 +134,7 @@ static tort_status run_channels(const tort_call *call, const tort_linear_pair *p
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 static tort_linear_pair sum_of(const tort_call *call) {
-    const tort_sum_of_linear sum = tort_linear_sum(call);
+    const tort_sum_of_linear sum = tort_linear_sum_of(call);
     return (tort_linear_pair){.a_number = sum.a, .b_number = sum.b, .fixed = sum.fixed};
 }
 
