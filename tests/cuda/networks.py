@@ -1,4 +1,4 @@
-"""ResNet-50, MobileNetV2, ViT, Swin and BERT, also as onnxruntime optimizes it, on the CUDA provider alone, against cpu: on the simulated device, or on a GPU.
+"""ResNet-50, MobileNetV2, ViT, Swin, detectors, a speech encoder and BERT, also as onnxruntime optimizes it, on the CUDA provider alone, against cpu: on the simulated device, or on a GPU.
 
 Usage: networks.py TINYORT [PROVIDER], cudasim by default; networks.py --bert FILE writes a BERT so wide that cuBLAS serves it; networks.py --write FOLDER
 writes all in float32. The graphs have the depth, the operators and the order of the real networks, as exporters write them;
@@ -319,6 +319,44 @@ def detector(g):
     return g.conv(conv(g.node("Concat", x, large, axis=1), 96, 32), 32, 24, kernel=1)
 
 
+def selecting_detector(g):
+    """A detector that selects its boxes itself: as many as it finds, which only the run tells."""
+    x = detector(g)
+    boxes, logits = f"{x}_boxes", f"{x}_logits"
+    g.nodes.append(helper.make_node("Split", [g.reshape(x, g.size(x, 0), 24, -1), g.integers(4, 20)], [boxes, logits], name="Split_head", axis=1))
+    boxes = g.node("Mul", g.node("Sigmoid", g.node("Transpose", boxes, perm=[0, 2, 1])), g.scalar(64))
+    scores = g.node("Sigmoid", logits)
+    number = lambda value: g.small(np.array([value], np.float32))
+    wide = [g.node("Cast", value, to=TensorProto.FLOAT) if g.dtype == np.float16 else value for value in (boxes, scores)]
+    found = g.node("NonMaxSuppression", *wide, g.integers(9), number(0.5), number(0.6), center_point_box=1)
+    places = g.node("Gather", found, g.integers(0, 2), axis=1)
+    return g.node("Concat", g.node("GatherND", boxes, places), g.node("Unsqueeze", g.node("GatherND", scores, found), g.integers(1)), axis=1)
+
+
+def speech(g, size=32, bins=20):
+    """The encoder of a speech model: a spectrogram, by STFT or by an older exporter's convolution, a mel scale, two convolutions, two layers."""
+    sound = g.input("sound", helper.np_dtype_to_tensor_dtype(np.dtype(g.dtype)), "batch", "samples")
+    window = np.hanning(64).astype(g.dtype)
+    if g.old:
+        waves = np.exp(-2j * np.pi * np.outer(np.arange(33), np.arange(64)) / 64)
+        filters = g.initializer((np.concatenate([waves.real, waves.imag])[:, None] * window).astype(g.dtype))
+        parts = g.node("Conv", g.node("Unsqueeze", sound, g.integers(1)), filters, strides=[16])
+        parts = [g.node("Slice", parts, g.integers(first), g.integers(first + 33), g.integers(1)) for first in (0, 33)]
+        power = g.node("Add", *(g.node("Mul", part, part) for part in parts))
+    else:
+        parts = g.node("STFT", sound, g.small(np.int64(16)), g.initializer(window), g.small(np.int64(64)))
+        power = g.node("Transpose", g.node("ReduceSumSquare", parts, g.integers(-1), keepdims=0), perm=[0, 2, 1])
+    scale = g.initializer(np.abs(g.random.standard_normal((bins, 33))).astype(g.dtype))
+    x = g.node("Log", g.node("Max", g.node("MatMul", scale, power), g.scalar(1e-3)))
+    for channels, stride in ((bins, 1), (size, 2)):
+        x = g.gelu(g.node("Conv", x, g.weight(size, channels, 3), g.weight(size, scale=0.1), pads=[1, 1], strides=[stride]))
+    x = g.node("Transpose", x, perm=[0, 2, 1])
+    for _ in range(2):
+        x = g.node("Add", x, g.attention(g.norm(x, size, 1e-5), size, 4))
+        x = g.node("Add", x, g.feed_forward(g.norm(x, size, 1e-5), size, 2 * size))
+    return g.norm(x, size, 1e-5)
+
+
 def padding_mask(g, mask, batch, length):
     """0 where a token counts, else what Softmax makes nothing of."""
     lowest = float(np.finfo(g.dtype).min)
@@ -435,6 +473,11 @@ def pictures(dtype, *shapes):
     return [{"image": random.standard_normal(shape).astype(dtype)} for shape in shapes]
 
 
+def sounds(dtype, *shapes):
+    random = np.random.default_rng(5)
+    return [{"sound": random.standard_normal(shape).astype(dtype)} for shape in shapes]
+
+
 def sentences(*shapes):
     random, feeds = np.random.default_rng(5), []
     for batch, length in shapes:
@@ -460,6 +503,8 @@ NETWORKS = {
     vit: (1, lambda dtype: pictures(dtype, (1, 3, 32, 32), (3, 3, 32, 32))),
     swin: (1, lambda dtype: pictures(dtype, (1, 3, 32, 32))),
     detector: (9, lambda dtype: pictures(dtype, (1, 3, 64, 64), (2, 3, 32, 96))),
+    selecting_detector: (9, lambda dtype: pictures(dtype, (1, 3, 64, 64), (2, 3, 32, 96))),
+    speech: (2, lambda dtype: sounds(dtype, (1, 400), (2, 721))),
     bert: (0, lambda dtype: sentences((1, 11), (3, 20))),
     optimized_bert: (0, lambda dtype: sentences((1, 11), (3, 20))),
     decoder: (0, lambda dtype: tokens(dtype, (7, 0), (1, 12))),
@@ -545,8 +590,9 @@ def main():
         for (make, (convolutions, feeds)), old, dtype in itertools.product(NETWORKS.items(), (True, False), (np.float32, np.float16)):
             graph, path = Graph(old, dtype), Path(folder) / "network.onnx"
             graph.save(path, make(graph))
-            assert sum(node.op_type == "Conv" for node in graph.nodes) == convolutions
-            options = itertools.product(("", ":libraries=off"), ("", ":tf32=on") if dtype == np.float32 else ("",))
+            assert sum(node.op_type == "Conv" for node in graph.nodes) == convolutions + (make is speech and old)
+            tf32 = dtype == np.float32 and make is not selecting_detector  # whose choice is another with other scores
+            options = itertools.product(("", ":libraries=off"), ("", ":tf32=on") if tf32 else ("",))
             for chain, feed in itertools.product([provider + a + b for a, b in options], feeds(dtype)):
                 problem = check(sys.argv[1], path, chain, feed)
                 if chain == provider:
