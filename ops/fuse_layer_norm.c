@@ -51,6 +51,17 @@ static bool build_rms_norm(tort_match *match) {
            tort_match_set_float(match, "epsilon", (float)tort_element_at(&epsilon, 0));
 }
 
+/* SkipLayerNormalization is over the last axis of tensors of rank 2 or 3. */
+static bool build_skip_norm(tort_match *match) {
+    const tort_info *x = tort_match_info(match, "x"), *bias = tort_match_info(match, "bias");
+    const tort_node_view norm = tort_match_node(match, "y");
+    const int64_t axis = tort_attr_int(&norm, "axis");
+    if (x->type == TORT_DOUBLE || (x->rank != 2 && x->rank != 3) || (axis != -1 && axis != x->rank - 1)) return false;
+    return tort_match_same_shape(match, "c", "x") && tort_match_same_shape(match, "c", "z") &&
+           tort_match_info(match, "scale")->rank == 1 && (!bias || bias->rank == 1) &&
+           tort_match_set_float(match, "epsilon", tort_attr_float(&norm, "epsilon"));
+}
+
 #define ROOT " v=ReduceMean{keepdims=1}(p,#axes?) e=Add(v,#epsilon) s=Sqrt(e) "
 #define SCALED " y=Mul(n,#scale)"
 #define RMS "RMSNormalization(x,scale)"
@@ -64,5 +75,7 @@ const tort_pattern tort_patterns_layer_norm[] = {
     {"rms_norm", "p=Mul(x,x)" ROOT "n=Div(x,s)" SCALED, RMS, build_rms_norm},
     {"layer_norm", "m=ReduceMean{keepdims=1}(x,#axes?) d=Sub(x,m) g=RMSNormalization(d,scale) y=Add(g,#bias)",
      "LayerNormalization(x,scale,bias)", build_layer_norm},
+    {"skip_norm", "c=Add(x,z) *y=LayerNormalization(c,#scale,#bias?)",
+     "com.microsoft::SkipLayerNormalization(x,z,scale,bias)", build_skip_norm},
     {0},
 };

@@ -116,8 +116,7 @@ static tort_status run(const tort_call *call) {
 }
 
 tort_status tort_cuda_prepare_dynamic(tort_prepare *p) {
-    const cudaError_t code = gpu_load_byte_scale(GPU_FLOAT);
-    return cuda_loaded(p, code ? code : gpu_load_quantize(GPU_FLOAT, false));
+    return cuda_loaded(p, gpu_load_quantize_dynamically(GPU_FLOAT));
 }
 
 tort_status tort_cuda_quantize_dynamically(const tort_call *call, const tort_tensor *x, gpu_byte_scale *scratch,
@@ -131,10 +130,8 @@ tort_status tort_cuda_quantize_dynamically(const tort_call *call, const tort_ten
                             .zero = zero,
                             .x = x->data,
                             .y = y};
-    const cudaError_t code =
-        gpu_run_byte_scale(cuda_stream_of(call), GPU_FLOAT, p.x, p.count, scratch, stream->arrivals, scale, zero);
-    if (code || !y) return cuda_launched(call, code);
-    return cuda_launched(call, gpu_run_quantize(cuda_stream_of(call), GPU_FLOAT, false, &p));
+    return cuda_launched(call, gpu_run_quantize_dynamically(cuda_stream_of(call), GPU_FLOAT, &p, scratch,
+                                                            stream->arrivals, scale, zero));
 }
 
 static tort_status run_dynamic(const tort_call *call) {

@@ -8,7 +8,8 @@
 #include "kernels/cuda/pack.h"
 #include "kernels/cuda/quantize.h"
 
-#define RANGE_EACH 16 /* elements of a thread that finds a range, at least */
+#define RANGE_EACH 16     /* elements of a thread that finds a range, at least */
+#define RANGE_OF_ONE 8192 /* elements that one block quantizes too, which is faster than a second launch */
 
 /* ---- scales ---- */
 
@@ -118,14 +119,15 @@ static __device__ __forceinline__ void take_range(const T *x, size_t first, size
     }
 }
 
+/* The scale of x and, if a single block is launched, y. */
 template <class T>
-static __global__ void byte_scale(const T *x, size_t packed, size_t count, gpu_byte_scale *scratch, uint32_t *arrivals,
+static __global__ void byte_scale(const gpu_quantize p, size_t packed, gpu_byte_scale *scratch, uint32_t *arrivals,
                                   float *y_scale, uint8_t *y_zero) {
     __shared__ float shared[BLOCK_MAX_WARPS];
     __shared__ unsigned is_last;
     extremes found = {0.0f, 0.0f};
-    take_range<pack_size<T>::VALUE>(x, 0, packed, &found);
-    take_range<1>(x, packed, count, &found);
+    take_range<pack_size<T, uint8_t>::VALUE>((const T *)p.x, 0, packed, &found);
+    take_range<1>((const T *)p.x, packed, p.count, &found);
     found.join(shared);
     if (threadIdx.x == 0) {
         scratch->parts[blockIdx.x][0] = found.low;
@@ -135,12 +137,17 @@ static __global__ void byte_scale(const T *x, size_t packed, size_t count, gpu_b
     for (unsigned b = threadIdx.x; b < gridDim.x; b += blockDim.x)
         found.take(scratch->parts[b][0], scratch->parts[b][1]);
     found.join(shared);
-    if (threadIdx.x) return;
-    const float scale = found.high > found.low ? __fdiv_rn(found.high - found.low, 255.0f) : 1.0f;
-    const float zero = scale > 0.0f ? rintf(__fdiv_rn(-found.low, scale)) : 0.0f;
-    *y_scale = scale;
-    *y_zero = (uint8_t)(zero > 0.0f ? fminf(zero, 255.0f) : 0.0f); /* NaN, of infinities: 0 */
-    scratch->divisor = scale > 0.0f ? scale : 1.0f;
+    if (threadIdx.x == 0) {
+        const float scale = found.high > found.low ? __fdiv_rn(found.high - found.low, 255.0f) : 1.0f;
+        const float zero = scale > 0.0f ? rintf(__fdiv_rn(-found.low, scale)) : 0.0f;
+        *y_scale = scale;
+        *y_zero = (uint8_t)(zero > 0.0f ? fminf(zero, 255.0f) : 0.0f); /* NaN, of infinities: 0 */
+        scratch->divisor = scale > 0.0f ? scale : 1.0f;
+    }
+    if (gridDim.x > 1 || !p.y) return;
+    __syncthreads();
+    quantize_range<pack_size<T, uint8_t>::VALUE, T, uint8_t>(p, 0, packed);
+    quantize_range<1, T, uint8_t>(p, packed, p.count);
 }
 
 /* ---- launchers ---- */
@@ -193,18 +200,19 @@ cudaError_t gpu_load_dequantize(bool is_signed, gpu_type y) {
     });
 }
 
-cudaError_t gpu_run_byte_scale(gpu_stream stream, gpu_type type, const void *x, size_t count, gpu_byte_scale *scratch,
-                               uint32_t *arrivals, float *scale, uint8_t *zero) {
-    const unsigned parts = GPU_BYTE_SCALE_PARTS, wanted = grid_blocks(count / RANGE_EACH);
-    const unsigned blocks = wanted < 1 ? 1 : wanted < parts ? wanted : parts;
-    return for_image(type, [=](auto real) {
+cudaError_t gpu_run_quantize_dynamically(gpu_stream stream, gpu_type type, const gpu_quantize *p,
+                                         gpu_byte_scale *scratch, uint32_t *arrivals, float *scale, uint8_t *zero) {
+    const unsigned parts = GPU_BYTE_SCALE_PARTS, wanted = grid_blocks(p->count / RANGE_EACH);
+    const unsigned blocks = p->count <= RANGE_OF_ONE ? 1 : wanted < parts ? wanted : parts;
+    const cudaError_t code = for_image(type, [=](auto real) {
         typedef decltype(real) T;
-        const size_t packed = packed_count<pack_size<T>::VALUE>(count, (const T *)x, (const T *)x);
-        return launch(byte_scale<T>, blocks, GRID_THREADS, 0, stream, (const T *)x, packed, count, scratch, arrivals,
-                      scale, zero);
+        const size_t packed = packed_count<pack_size<T, uint8_t>::VALUE>(p->count, (const T *)p->x, (uint8_t *)p->y);
+        return launch(byte_scale<T>, blocks, GRID_THREADS, 0, stream, *p, packed, scratch, arrivals, scale, zero);
     });
+    return code || blocks == 1 || !p->y ? code : gpu_run_quantize(stream, type, false, p);
 }
 
-cudaError_t gpu_load_byte_scale(gpu_type type) {
-    return for_image(type, [](auto real) { return load_kernel(byte_scale<decltype(real)>); });
+cudaError_t gpu_load_quantize_dynamically(gpu_type type) {
+    const cudaError_t code = gpu_load_quantize(type, false);
+    return code ? code : for_image(type, [](auto real) { return load_kernel(byte_scale<decltype(real)>); });
 }

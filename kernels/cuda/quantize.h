@@ -67,12 +67,12 @@ typedef struct gpu_byte_scale {
     uint8_t zero;
 } gpu_byte_scale;
 
-/* Writes the scale and zero point, both on the device, with which uint8 covers x and 0, NaN left out, as
- * DynamicQuantizeLinear; and to scratch->divisor what to divide by: the scale, or 1 if it is 0. arrivals: a zero, left
- * zero. x: float, half or bfloat16. */
-GPU_LAUNCHER gpu_run_byte_scale(gpu_stream stream, gpu_type type, const void *x, size_t count, gpu_byte_scale *scratch,
-                                uint32_t *arrivals, float *scale, uint8_t *zero);
-GPU_LAUNCHER gpu_load_byte_scale(gpu_type type);
+/* DynamicQuantizeLinear of x, float, half or bfloat16. Writes the scale and zero point, both on the device, with which
+ * uint8 covers x and 0, NaN left out, and quantizes x by them, unless y is NULL. p has one scale: that of scratch,
+ * which is 1 instead of 0. arrivals: a zero, left zero. */
+GPU_LAUNCHER gpu_run_quantize_dynamically(gpu_stream stream, gpu_type type, const gpu_quantize *p,
+                                          gpu_byte_scale *scratch, uint32_t *arrivals, float *scale, uint8_t *zero);
+GPU_LAUNCHER gpu_load_quantize_dynamically(gpu_type type);
 
 /* DynamicQuantizeLinear of floats x, for rows that quantize an operand themselves: y, scale and zero point are on the
  * device; y may be NULL. */

@@ -146,6 +146,8 @@ const char *const byte_kernel_cases[] = {
     "com.microsoft.DequantizeLinear 1; axis=0; i16[a,b]~-9000,9000 T[a]~0.01,0.05 i16[a]~-99,99",
     "DynamicQuantizeLinear 11; ; f32[a,b,C]; 3",
     "DynamicQuantizeLinear 11; ; f32[a,B]~1,2; 3",
+    "DynamicQuantizeLinear 11; ; f32[41,207]~-3,5; 3",
+    "DynamicQuantizeLinear 11; ; f32[64,128]~-3,5; 3",
     "DynamicQuantizeLinear 11; ; f32[a,b]~-2,-1; 3",
     "DynamicQuantizeLinear 11; ; f32[1500]=-1,nan,0.25,-0,0.5,2,1.25: ; 3",
     "DynamicQuantizeLinear 11; ; f32[4]=0,-0,0,0; 3",

@@ -204,6 +204,10 @@ def layer_norm_cases():
     yield Case("layer_norm", layer_norm("[2]", "p=Pow(d,two)", 11), {"x": ("n", 3, 6)}, weights, "LayerNormalization", opset=11, symbols={"n": 2})
     yield Case("layer_norm", layer_norm("[-1]", "p=Pow(d,two)", 18), {"x": (2, 3, 6)}, {**weights, "axes": np.array([-1])},
                "LayerNormalization", opset=18)
+    for x in ((2, 3, 6), ("n", 6)):
+        both, scale = {"x": x, "z": x}, {"scale": (6,), "bias": (6,)}
+        for index, norm in enumerate(("LayerNormalization<axis=-1>(c,scale,bias)", "LayerNormalization<axis=-1,epsilon=0.1>(c,scale)")):
+            yield Case("skip_norm", f"c=Add(x,z) y={norm}", both, scale if not index else {"scale": (6,)}, "SkipLayerNormalization", opset=17, symbols={"n": 4})
     yield Case("layer_norm", layer_norm("[1,2]", "p=Pow(d,two)"), {"x": (2, 3, 6)}, {**weights, "scale": (3, 6), "bias": (3, 6)},
                "LayerNormalization")
 
@@ -546,6 +550,10 @@ def refused_cases():
     yield from move_cases.refused(Case)
     yield from move_cases.viewed(Case)
     yield from heads_cases.not_siblings(Case)
+    norm = "y=LayerNormalization<axis={}>(c,scale)"
+    yield Case("a sum that is normalized over two axes", "c=Add(x,z) " + norm.format(1), {"x": (2, 3, 6), "z": (2, 3, 6)}, {"scale": (3, 6)}, "", opset=17)
+    yield Case("a sum with one row", "c=Add(x,z) " + norm.format(-1), {"x": (2, 3, 6), "z": (6,)}, {"scale": (6,)}, "", opset=17)
+    yield Case("a sum with another reader", "c=Add(x,z) " + norm.format(-1), {"x": (2, 6), "z": (2, 6)}, {"scale": (6,)}, "", opset=17, outputs=("y", "c"))
     yield Case("a pin", "c=Conv(x,w) y=Relu(c)", x, w, "", chains=("cpu,cudasim",), options=("--pin", "c=cudasim"))
 
 
