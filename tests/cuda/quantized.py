@@ -19,7 +19,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnxruntime
-from networks import NETWORKS, Graph
+from graph import Graph
+from networks import NETWORKS
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
 
 ARCHITECTURES = (75, 80, 86, 90, 100, 120)
