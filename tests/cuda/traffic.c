@@ -16,8 +16,9 @@
 enum { FLOAT_AND_HALF = 2, MAX_KERNELS = 8 };
 
 /* What must be read and written: each operand once; of the first input as much as of y; or, with inputs 3 and 4 in the
- * buffers of outputs 1 and 2, which are caches, the inputs and output 0. TF32: all, with tf32=on. */
-typedef enum traffic_kind { ALL, AS_MUCH_AS_Y, EXTENDED, TF32 } traffic_kind;
+ * buffers of outputs 1 and 2, which are caches, the inputs and output 0. TF32: all, with tf32=on. PACKED: all, where
+ * the inputs behind the first are constants, which were packed before the run. */
+typedef enum traffic_kind { ALL, AS_MUCH_AS_Y, EXTENDED, TF32, PACKED } traffic_kind;
 
 enum { FIRST_CACHE = 3, CACHES = 2 };
 
@@ -148,6 +149,27 @@ static const traffic_case table[] = {
     {"QLinearMatMul 10; ; u8[512,256]~0,255 f32[]=0.02 u8[]=3 i8[256,512]~-128,127 f32[]=0.01 i8[]=0 f32[]=1 u8[]=5",
      {8},
      ALL},
+    /* Of packed weights, what tiles fetch again: each tile of 128 pixels the filters, each of 64 filters the windows.
+     */
+    {"QLinearMatMul 10; ; u8[512,256]~0,255 f32[]=0.02 u8[]=3 i8[256,512]~-128,127 f32[]=0.01 i8[]=0 f32[]=1 u8[]=5",
+     {5.75},
+     PACKED},
+    {"com.microsoft.QLinearConv 1; channels_last=1 pads=1,1,1,1; u8[1,28,28,64]~0,255 f32[]=0.02 u8[]=3 "
+     "i8[64,64,3,3]~-128,127 f32[]=0.01 i8[]=0 f32[]=1 u8[]=5",
+     {7.45},
+     PACKED},
+    {"com.microsoft.QLinearConv 1; channels_last=1; u8[1,28,28,128]~0,255 f32[]=0.02 u8[]=3 i8[128,128,1,1]~-128,127 "
+     "f32[]=0.01 i8[]=0 f32[]=1 u8[]=5",
+     {3.7},
+     PACKED},
+    {"com.microsoft.QLinearConv 1; channels_last=1 group=96 pads=1,1,1,1; u8[1,56,56,96]~0,255 f32[]=0.02 u8[]=3 "
+     "i8[96,1,3,3]~-128,127 f32[]=0.01 i8[]=0 f32[]=1 u8[]=5",
+     {9.2},
+     PACKED},
+    {"QLinearConv 10; strides=2,2 pads=3,3,3,3; u8[1,3,64,64]~0,255 f32[]=0.02 u8[]=3 i8[64,3,7,7]~-128,127 f32[]=0.01 "
+     "i8[]=0 f32[]=1 u8[]=5",
+     {13},
+     PACKED},
     {"com.microsoft.QLinearAdd 1; ; u8[256,768]~0,255 f32[]=0.02 u8[]=3 u8[256,768]~0,255 f32[]=0.02 u8[]=3 f32[]=0.03 u8[]=5",
      {1.15},
      ALL},
@@ -178,7 +200,7 @@ static double min_bytes(const kernel_case *c, traffic_kind kind, const tort_tens
     double written = 0, read = 0;
     for (int32_t i = 0; i < (kind == EXTENDED ? 1 : c->output_count); i++) written += bytes_of(&outputs[i]);
     for (int32_t i = 0; i < c->input_count; i++)
-        if (c->inputs[i].tensor.type && !c->inputs[i].constant)
+        if (c->inputs[i].tensor.type && (kind == PACKED || !c->inputs[i].constant))
             read += i == 0 && kind == AS_MUCH_AS_Y ? written : bytes_of(&c->inputs[i].tensor);
     return read + written;
 }
@@ -257,7 +279,7 @@ static tort_status measure(const tort_provider *provider, const cudasim_control 
     tort_model *model = NULL;
     kernel_case c;
     tort_error error;
-    if (!kernel_case_make(t->line, type, 0, false, &random, &c)) return TORT_E_USAGE;
+    if (!kernel_case_make(t->line, type, 0, t->kind == PACKED, &random, &c)) return TORT_E_USAGE;
     kernel_case_write(&c, &bytes);
     tort_status status = tort_model_load_buffer(NULL, bytes.data, bytes.size, NULL, &model, &error);
     if (status) printf("%s: %s\n", t->line, error.msg);
