@@ -1,5 +1,6 @@
-/* einsum.c - row and claim of Einsum of two operands. Where the output is one matrix behind the other, the tiled
+/* einsum.c - rows and claims of Einsum. Where the output of two operands is one matrix behind the other, the tiled
  * product of MatMul makes it, whatever the order of the operands' labels; otherwise a kernel that writes in any order.
+ * Of any other number of operands, or with labels of one that are summed up alone, a thread makes an output.
  * Read first: ops/einsum_product.h. Kernels: matmul.cu, einsum.cu. */
 #include "ops/einsum_product.h"
 
@@ -15,6 +16,15 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     if (p->label_count > GPU_EINSUM_AXES)
         return tort_no(TORT_NO_ATTR, "", "the equation has %d labels, the kernel takes up to %d", (int)p->label_count,
                        GPU_EINSUM_AXES);
+    return tort_cuda_claim_real(target, node);
+}
+
+static tort_verdict claim_any(const tort_target *target, const tort_node_view *node) {
+    const tort_einsum_params *p = node->params;
+    if (p->operand_count == 0) return tort_no(TORT_NO_DYNAMIC, "", "the ranks of the operands are not known");
+    if (p->label_count > GPU_EINSUM_AXES || p->operand_count > GPU_EINSUM_OPERANDS)
+        return tort_no(TORT_NO_ATTR, "", "the equation has %d labels and %d operands, the kernel takes up to %d and %d",
+                       (int)p->label_count, (int)p->operand_count, GPU_EINSUM_AXES, GPU_EINSUM_OPERANDS);
     return tort_cuda_claim_real(target, node);
 }
 
@@ -131,11 +141,48 @@ static tort_status run(const tort_call *call) {
                                .y = call->outputs[0].data};
     return cuda_launched(call, gpu_run_einsum(cuda_stream_of(call), gpu_type_of(type), &einsum));
 }
+
+static tort_status prepare_any(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_einsum_any(gpu_type_of(p->node->inputs[0].type)));
+}
+
+/* Puts label l behind the others. */
+static void add_label(gpu_einsum_any *e, const tort_einsum_params *p, int32_t l, uint64_t total) {
+    e->divisors[e->labels] = gpu_divisor_of(p->sizes[l], total);
+    e->y_strides[e->labels] = p->output.strides[l];
+    for (int32_t o = 0; o < e->operands; o++) e->strides[o][e->labels] = p->operands[o].strides[l];
+    e->labels++;
+}
+
+static tort_status run_any(const tort_call *call) {
+    const tort_einsum_params *p = call->params;
+    gpu_einsum_any e = {.operands = p->operand_count,
+                        .outputs = (uint64_t)tort_count(&call->outputs[0]),
+                        .sums = 1,
+                        .inner = 1,
+                        .y = call->outputs[0].data};
+    int32_t last = -1;
+    for (int32_t o = 0; o < p->operand_count; o++) e.x[o] = call->inputs[o].data;
+    for (int32_t l = 0; l < p->label_count; l++) {
+        if (p->in_output[l])
+            add_label(&e, p, l, e.outputs);
+        else
+            e.sums *= last < 0 ? 1 : (uint64_t)p->sizes[last], last = l;
+    }
+    e.kept = e.labels;
+    for (int32_t l = 0; l < last; l++)
+        if (!p->in_output[l]) add_label(&e, p, l, e.sums);
+    for (int32_t o = 0; last >= 0 && o < e.operands; o++) e.steps[o] = p->operands[o].strides[last];
+    if (last >= 0) e.inner = p->sizes[last];
+    if (!e.outputs) return TORT_OK;
+    return cuda_launched(call, gpu_run_einsum_any(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &e));
+}
 #endif
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_kernel tort_cuda_einsum_kernels[] = {
     {"", "Einsum", "einsum", .claim = claim, .size = size, .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(run)},
+    {"", "Einsum", "einsum_any", .claim = claim_any, .prepare = CUDA_ONLY(prepare_any), .run = CUDA_ONLY(run_any)},
     {.op = NULL},
 };

@@ -29,12 +29,12 @@ typedef struct gpu_added {
     gpu_linear from, to;
 } gpu_added;
 
-/* Scales are floats, or halves where the output is; zero points have the type of their tensor; the bias of columns is
- * int32 and part of the sums, or of the output's type and added to it. */
+/* Zero points have the type of their tensor; the bias of columns is
+ * int32 and part of the sums, or of the type of scales and added to the output. */
 typedef struct gpu_sums {
     gpu_sums_as as;
     bool a_signed, b_signed, y_signed;
-    bool bias_in_sums;
+    bool bias_in_sums, half_scales;                     /* scales are halves, else floats */
     gpu_numbers a_zero, a_scale, b_zero, b_scale, bias; /* of rows, rows, columns, columns, columns */
     const void *y_scale, *y_zero;
     gpu_added added;         /* then y_scale and y_zero are those of the bytes before it */

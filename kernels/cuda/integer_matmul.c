@@ -43,13 +43,11 @@ static tort_verdict claim_list(const tort_node_view *node, int32_t input) {
     return tort_yes();
 }
 
-/* Accepts scales of float, or of float16 where the output is. */
 static tort_verdict claim_scale(const tort_node_view *node, int32_t input) {
     if (input < 0 || !tort_has_input(node, input)) return tort_yes();
-    if (node->inputs[input].type == TORT_FLOAT) return claim_list(node, input);
-    if (node->inputs[input].type == TORT_FLOAT16 && node->outputs[0].type == TORT_FLOAT16)
-        return claim_list(node, input);
-    return tort_cuda_no_type(node, input, "float");
+    const tort_type type = node->inputs[input].type;
+    return type == TORT_FLOAT || type == TORT_FLOAT16 ? claim_list(node, input)
+                                                      : tort_cuda_no_type(node, input, "float and float16");
 }
 
 tort_verdict tort_cuda_claim_byte_sums(int64_t products) {
@@ -279,6 +277,7 @@ gpu_sums tort_cuda_sums_of(const tort_call *call, const tort_integer_inputs *in)
                       .b_signed = call->inputs[in->b].type == TORT_INT8,
                       .y_signed = type == TORT_INT8,
                       .bias_in_sums = bias == TORT_INT32,
+                      .half_scales = in->b_scale >= 0 && call->inputs[in->b_scale].type == TORT_FLOAT16,
                       .a_zero = numbers_of(call, in->a_zero),
                       .a_scale = numbers_of(call, in->a_scale),
                       .b_zero = numbers_of(call, in->b_zero),

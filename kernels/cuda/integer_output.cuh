@@ -12,8 +12,8 @@ static __device__ __forceinline__ int32_t byte_at(const void *bytes, int64_t at,
     return is_signed ? ((const int8_t *)bytes)[at] : ((const uint8_t *)bytes)[at];
 }
 static __device__ __forceinline__ float scale_at(const gpu_sums &p, const gpu_numbers &scales, int64_t at) {
-    return p.as == GPU_SUMS_HALF ? (float)((const half *)scales.at)[at * scales.step]
-                                 : ((const float *)scales.at)[at * scales.step];
+    return p.half_scales ? (float)((const half *)scales.at)[at * scales.step]
+                         : ((const float *)scales.at)[at * scales.step];
 }
 
 enum { EXACT = 1 << 24 }; /* integers up to it are floats */
@@ -58,7 +58,7 @@ template <int COUNT> struct integer_columns {
         }
         if (p.as == GPU_SUMS_INT32) return;
         const float a = scale_at(p, p.a_scale, 0);
-        y_scale = p.as == GPU_SUMS_BYTES ? *(const float *)p.y_scale : 1.0f;
+        y_scale = p.as == GPU_SUMS_BYTES ? scale_at(p, {p.y_scale, 0}, 0) : 1.0f;
         per_step = 1.0f / y_scale;
         if (added) {
             const linear sum_is = {y_scale, (float)y_zero}, other = linear_at(p.added.from), to = linear_at(p.added.to);

@@ -53,5 +53,13 @@ const char *const operator_kernel_cases[] = {
     "STFT 17; onesided=0; f32[2,C+256,1]~-1,1 i64[]=64 f32[256]~0,1",
     "STFT 17; onesided=0; f64[2,300,2] i32[]=7 - i32[]=128",
     "STFT 17; ; bf16[c,70]~-1,1 i32[]=9 - i32[]=33",
+    /* ---- Einsum of other than two operands, and of sums of one ---- */
+    "Einsum 28; equation=ij->ji; R[a,b]",
+    "Einsum 12; equation=ij->; T[a,b]",
+    "Einsum 28; equation=bii->b; R[c,b,b]",
+    "Einsum 12; equation=...ij->...; T[2,c,a,b]",
+    "Einsum 12; equation=ij,jk,kl->il; T[a,3]~-1,1 T[3,b]~-1,1 T[b,c]~-1,1",
+    "Einsum 12; equation=bi,bj,bk,b->kij; f32[a,b]~-1,1 f32[a,c]~-1,1 f32[a,5]~-1,1 f32[a]~-1,1",
+    "Einsum 28; equation=ij,jk->i; R[a,c]~-1,1 R[c,b]~-1,1",
     NULL,
 };
