@@ -3,18 +3,14 @@
  * FlexAttention-1 without score_mod and prob_mod is a row of attention.c. With them, loader/flex_attention.c splits it
  * into AttentionScores, a Call of score_mod, Softmax, a Call of prob_mod and AttentionOutput: the graphs run once, on
  * whole tensors, so each part can be placed on the provider that suits it. */
+#include "ops/flex_attention.h"
+
 #include "ops/extent.h"
 #include "ops/shapes.h"
 
 #include <math.h>
 
 enum { FLEX_SCORES, FLEX_OUTPUT }; /* values of tort_op.variant */
-
-/* Queries are [batch, heads, length, size]; keys or values are [batch, heads / group, keys, size]. */
-typedef struct flex_params {
-    int64_t heads, length, group, keys, size;
-    double scale;
-} flex_params;
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
@@ -70,8 +66,9 @@ static tort_status output_infer(tort_infer *infer) {
 static tort_status flex_resolve(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     const tort_info *first = &node->inputs[0], *second = &node->inputs[1];
-    flex_params *params = resolve->params;
+    tort_flex_params *params = resolve->params;
     if (!tort_shape_known(first) || !tort_shape_known(second)) return TORT_OK;
+    params->batch = first->dims[0];
     params->heads = first->dims[1];
     params->length = first->dims[2];
     params->group = first->dims[1] / second->dims[1];
@@ -86,7 +83,7 @@ static tort_status flex_resolve(tort_resolve *resolve) {
 /* ---- loops ------------------------------------------------------------------------------------------------------- */
 
 /* Offset of the keys or values of row `row` of input 0, a (batch, head, position). */
-static int64_t keys_of(const flex_params *params, int64_t row) {
+static int64_t keys_of(const tort_flex_params *params, int64_t row) {
     const int64_t head = row / params->length;
     const int64_t batch = head / params->heads, groups = params->heads / params->group;
     return (batch * groups + head % params->heads / params->group) * params->keys * params->size;
@@ -94,7 +91,7 @@ static int64_t keys_of(const flex_params *params, int64_t row) {
 
 /* Scores of one query and keys first .. first+count-1. `done`: see tort_work_goes_on. False: the run is over. */
 static bool score_block(const tort_call *call, int64_t row, int64_t first, int64_t count, int64_t *done) {
-    const flex_params *params = call->params;
+    const tort_flex_params *params = call->params;
     const tort_tensor *queries = &call->inputs[0], *keys = &call->inputs[1], *out = &call->outputs[0];
     const int64_t begin = keys_of(params, row) + first * params->size;
     double query[TORT_BLOCK], key[TORT_BLOCK], sums[TORT_BLOCK] = {0};
@@ -114,7 +111,7 @@ static bool score_block(const tort_call *call, int64_t row, int64_t first, int64
 
 static void score_rows(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
-    const flex_params *params = call->params;
+    const tort_flex_params *params = call->params;
     int64_t done = 0;
     for (int64_t row = begin; row < end; row++)
         for (int64_t k = 0; k < params->keys; k += TORT_BLOCK)
@@ -124,7 +121,7 @@ static void score_rows(void *arg, int64_t begin, int64_t end) {
 /* Elements first .. first+count-1 of an output row: a row of probabilities times columns of the values. `done` and the
  * result: as of score_block. */
 static bool sum_block(const tort_call *call, int64_t row, int64_t first, int64_t count, int64_t *done) {
-    const flex_params *params = call->params;
+    const tort_flex_params *params = call->params;
     const tort_tensor *probabilities = &call->inputs[0], *values = &call->inputs[1], *out = &call->outputs[0];
     const int64_t begin = keys_of(params, row) + first;
     double weights[TORT_BLOCK], value[TORT_BLOCK], sums[TORT_BLOCK] = {0};
@@ -143,7 +140,7 @@ static bool sum_block(const tort_call *call, int64_t row, int64_t first, int64_t
 
 static void sum_rows(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
-    const flex_params *params = call->params;
+    const tort_flex_params *params = call->params;
     int64_t done = 0;
     for (int64_t row = begin; row < end; row++)
         for (int64_t e = 0; e < params->size; e += TORT_BLOCK)
@@ -151,7 +148,7 @@ static void sum_rows(void *arg, int64_t begin, int64_t end) {
 }
 
 static tort_status run(const tort_call *call) {
-    const flex_params *params = call->params;
+    const tort_flex_params *params = call->params;
     const double work = (double)params->keys * (double)params->size;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     tort_parallel(call, tort_extent(call->inputs[0].dims, 0, 3), work < 1e15 ? (int64_t)work : (int64_t)1e15,
@@ -163,10 +160,10 @@ static tort_status run(const tort_call *call) {
 
 const tort_op tort_ops_flex_attention[] = {
     {"tinyort", "AttentionScores", 1, 1, "Q:T K:T", "scores:P", "T=floats13 P=floats13",
-     "scale:float softmax_precision:int(floats13)", .variant = FLEX_SCORES, .params_size = sizeof(flex_params),
+     "scale:float softmax_precision:int(floats13)", .variant = FLEX_SCORES, .params_size = sizeof(tort_flex_params),
      .infer = scores_infer, .resolve = flex_resolve, .reference = run},
     {"tinyort", "AttentionOutput", 1, 1, "probabilities:P V:T", "Y:T", "T=floats13 P=floats13", "",
-     .variant = FLEX_OUTPUT, .params_size = sizeof(flex_params), .infer = output_infer, .resolve = flex_resolve,
+     .variant = FLEX_OUTPUT, .params_size = sizeof(tort_flex_params), .infer = output_infer, .resolve = flex_resolve,
      .reference = run},
     {0},
 };

@@ -1,6 +1,6 @@
-/* attention.c - rows and claims of Attention, as in heads.c, and, if scores are an output, or heads are larger than
- * those kernels take, plainly; and of RotaryEmbedding. ops/attention.c decodes shapes and masks. Kernels: attention.cu,
- * rotary.cu. */
+/* attention.c - rows and claims of Attention and FlexAttention, as in heads.c, and, if scores are an output, or heads
+ * are larger than those kernels take, plainly; and of RotaryEmbedding. ops/attention.c decodes shapes and masks.
+ * Kernels: attention.cu, rotary.cu. */
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/heads.h"
 
@@ -107,11 +107,22 @@ static tort_status run_rotary(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+#define ROWS(domain_, op_)                                                                                             \
+    {domain_,                                                                                                          \
+     op_,                                                                                                              \
+     "attention",                                                                                                      \
+     .claim = claim_attention,                                                                                         \
+     .size = tort_cuda_size_heads,                                                                                     \
+     .prepare = CUDA_ONLY(cuda_prepare_heads),                                                                         \
+     .run = CUDA_ONLY(cuda_run_heads)},                                                                                \
+    {                                                                                                                  \
+        domain_, op_, "attention_scores", .claim = claim_scores, .size = size_scores,                                  \
+                                          .prepare = CUDA_ONLY(prepare_scores), .run = CUDA_ONLY(run_scores)           \
+    }
+
 const tort_kernel tort_cuda_attention_kernels[] = {
-    {"", "Attention", "attention", .claim = claim_attention, .size = tort_cuda_size_heads,
-     .prepare = CUDA_ONLY(cuda_prepare_heads), .run = CUDA_ONLY(cuda_run_heads)},
-    {"", "Attention", "attention_scores", .claim = claim_scores, .size = size_scores,
-     .prepare = CUDA_ONLY(prepare_scores), .run = CUDA_ONLY(run_scores)},
+    ROWS("", "Attention"),
+    ROWS("ai.onnx.preview", "FlexAttention"),
     {"", "RotaryEmbedding", "rotary", .claim = tort_cuda_claim_float, .prepare = CUDA_ONLY(prepare_rotary),
      .run = CUDA_ONLY(run_rotary)},
     {"com.microsoft", "RotaryEmbedding", "rotary", .claim = tort_cuda_claim_float, .prepare = CUDA_ONLY(prepare_rotary),

@@ -61,5 +61,12 @@ const char *const operator_kernel_cases[] = {
     "Einsum 12; equation=ij,jk,kl->il; T[a,3]~-1,1 T[3,b]~-1,1 T[b,c]~-1,1",
     "Einsum 12; equation=bi,bj,bk,b->kij; f32[a,b]~-1,1 f32[a,c]~-1,1 f32[a,5]~-1,1 f32[a]~-1,1",
     "Einsum 28; equation=ij,jk->i; R[a,c]~-1,1 R[c,b]~-1,1",
+    /* ---- FlexAttention ---- */
+    "ai.onnx.preview.FlexAttention 1; scale=0.3; T[2,4,a,16] T[2,2,b,16] T[2,2,b,32]",
+    "ai.onnx.preview.FlexAttention 1; ; T[1,2,a,300] T[1,2,b,300] T[1,2,b,7]",
+    "AttentionScores 1; ; f32[2,4,a,b] f32[2,2,c,b]",
+    "AttentionScores 1; softmax_precision=10 scale=0.5; f16[2,6,A,b] f16[2,2,c,b]",
+    "AttentionOutput 1; ; T[2,4,a,c] T[2,4,c,b]",
+    "AttentionOutput 1; ; T[3,4,a,B] T[3,1,B,b]",
     NULL,
 };
