@@ -12,7 +12,7 @@
 
 #define CURE "pin the node to cpu if it may be there"
 
-static tort_verdict claim_heads(const tort_target *target, const tort_node_view *node) {
+tort_verdict tort_cuda_claim_heads(const tort_target *target, const tort_node_view *node) {
     const tort_heads_params *p = node->params;
     if (p->scores >= 0)
         return tort_no(TORT_NO_ATTR, CURE, "an output shows the scores, which the kernel does not keep");
@@ -251,22 +251,25 @@ static gpu_attend attend_laid_out(const tort_call *call, const gpu_heads *h, tor
     return a;
 }
 
-/* Computes queries, keys and values of all heads, side by side for each position. */
-static tort_status project(const tort_call *call, const heads_rooms *rooms) {
+static tort_status project(const tort_call *call, void *to, void *behind) {
     const cuda_stream *stream = call->stream;
     const tort_type type = call->inputs[0].type;
     const gpu_matmul product = projection_of(call->params);
     const gpu_tiling tiling = tiling_of(&product, stream->device->board, type);
     const gpu_parts parts = {call->scratch, stream->arrivals};
-    const gpu_matmul_operands operands = {.a = call->inputs[0].data,
-                                          .b = call->inputs[1].data,
-                                          .c = cuda_input(call, 2),
-                                          .y = (char *)call->scratch + rooms->projected_at};
+    const gpu_matmul_operands operands = {
+        .a = call->inputs[0].data, .b = call->inputs[1].data, .c = cuda_input(call, 2), .y = to};
+    (void)behind;
     return cuda_launched(
         call, gpu_run_matmul(cuda_stream_of(call), cuda_product_type(call), &product, &operands, &tiling, &parts));
 }
 
 tort_status cuda_run_heads(const tort_call *call) {
+    return cuda_run_heads_of(call, call, project);
+}
+
+tort_status cuda_run_heads_of(const tort_call *call, const tort_call *whole,
+                              tort_status (*projects)(const tort_call *whole, void *to, void *behind)) {
     const tort_heads_params *p = call->params;
     const cuda_stream *stream = call->stream;
     const tort_type type = call->inputs[0].type;
@@ -276,7 +279,9 @@ tort_status cuda_run_heads(const tort_call *call) {
     if (!lay_out_rooms(stream->device->board, type, p, &rooms)) return tort_out_of_memory(call->error, SIZE_MAX);
     tort_status status = check_longest(call, past_count, longest);
     if (is_steady(p)) longest = capacity(p);
-    if (!status && is_projected(p)) status = project(call, &rooms);
+    char *scratch = call->scratch,
+         *behind = scratch + (rooms.bytes + TORT_DEVICE_ALIGN - 1) / TORT_DEVICE_ALIGN * TORT_DEVICE_ALIGN;
+    if (!status && is_projected(p)) status = projects(whole, scratch + rooms.projected_at, behind);
     if (status) return status;
     const gpu_heads heads = heads_of(call, &rooms, past_count, longest);
     const gpu_attend attend = attend_laid_out(call, &heads, type);
@@ -291,7 +296,7 @@ tort_status cuda_run_heads(const tort_call *call) {
 #define ROW(op_, host, past, tensors)                                                                                  \
     {                                                                                                                  \
         .domain = "com.microsoft", .op = op_, .name = "heads", .host_inputs = host, .steady = is_steady,               \
-        .claim = claim_heads, .size = tort_cuda_size_heads, .prepare = CUDA_ONLY(cuda_prepare_heads),                  \
+        .claim = tort_cuda_claim_heads, .size = tort_cuda_size_heads, .prepare = CUDA_ONLY(cuda_prepare_heads),        \
         .run = CUDA_ONLY(cuda_run_heads), .caches = {                                                                  \
             past,                                                                                                      \
             1,                                                                                                         \

@@ -22,6 +22,7 @@ typedef struct gpu_heads {
     void *status;
 } gpu_heads;
 
+tort_verdict tort_cuda_claim_heads(const tort_target *target, const tort_node_view *node);
 tort_status tort_cuda_size_heads(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                  tort_error *error);
 
@@ -30,5 +31,9 @@ GPU_LAUNCHER gpu_load_heads(gpu_attend_type type);
 
 tort_status cuda_prepare_heads(tort_prepare *prepare);
 tort_status cuda_run_heads(const tort_call *call);
+/* The same, where `project` makes the queries, keys and values of all heads, side by side for each position: `whole`
+ * and memory for them, then the scratch memory behind that of tort_cuda_size_heads. */
+tort_status cuda_run_heads_of(const tort_call *call, const tort_call *whole,
+                              tort_status (*project)(const tort_call *whole, void *to, void *behind));
 
 #endif

@@ -12,6 +12,7 @@
 #include "kernels/cuda/quantize.h"
 #include "ops/extent.h"
 #include "ops/integer_matmul.h"
+#include "ops/microsoft/qattention.h"
 #include "ops/microsoft/qgemm.h"
 #include "runtime/core/base/memory.h"
 
@@ -21,6 +22,7 @@ static const tort_integer_inputs *inputs_of(const tort_op *op) {
     static const tort_integer_inputs gemm = {
         TORT_QGEMM_A,      TORT_QGEMM_A_SCALE, TORT_QGEMM_A_ZERO, TORT_QGEMM_B, TORT_QGEMM_B_SCALE,
         TORT_QGEMM_B_ZERO, TORT_QGEMM_Y_SCALE, TORT_QGEMM_Y_ZERO, TORT_QGEMM_C, false};
+    if (op->params_size == sizeof(tort_qattention)) return &tort_qattention_product;
     return op->params_size == sizeof(tort_qgemm) ? &gemm : tort_integer_inputs_of(op);
 }
 
@@ -200,8 +202,8 @@ static void size_of_b(const tort_node_view *node, int64_t *n, int64_t *k) {
     *k = by_columns ? last : other;
 }
 
-static tort_status pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
-                             tort_error *error) {
+tort_status tort_cuda_pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes,
+                                uint32_t *consumed, tort_error *error) {
     const tort_integer_inputs *in = inputs_of(node->op);
     const tort_info *b = &node->inputs[in->b];
     int64_t n, k;
@@ -237,7 +239,7 @@ static void pack_matrix(const uint8_t *from, bool by_columns, bool is_signed, in
     }
 }
 
-static tort_status prepare(tort_prepare *p) {
+tort_status tort_cuda_pack(tort_prepare *p) {
     const tort_integer_inputs *in = inputs_of(p->node->op);
     const tort_info *b = &p->node->inputs[in->b];
     const bool by_columns = is_by_columns(p->node->kernel, p->node->params);
@@ -334,7 +336,8 @@ static tort_status run(const tort_call *call) {
 #define ROW(domain_, op_, name_, variant_, claim_)                                                                     \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = name_, .variant = variant_, .claim = claim_, .size = size,               \
-        .pack.size = pack_size, .pack.ready = CUDA_ONLY(ready), .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(run)   \
+        .pack.size = tort_cuda_pack_size, .pack.ready = CUDA_ONLY(ready), .prepare = CUDA_ONLY(tort_cuda_pack),        \
+        .run = CUDA_ONLY(run)                                                                                          \
     }
 #define ROWS(domain_, op_)                                                                                             \
     ROW(domain_, op_, "integer_matmul", 0, claim), ROW(domain_, op_, "integer_matmul_shifted", ANY_ZERO, claim)

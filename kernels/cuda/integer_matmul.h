@@ -26,4 +26,9 @@ GPU_LAUNCHER gpu_sum_byte_rows(gpu_stream stream, const void *a, bool is_signed,
                                int32_t *sums);
 GPU_LAUNCHER gpu_load_integer_matmul(bool a_signed);
 
+/* pack.size and prepare of rows with a B that may be constant, which is packed then. */
+tort_status tort_cuda_pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes,
+                                uint32_t *consumed, tort_error *error);
+tort_status tort_cuda_pack(tort_prepare *prepare);
+
 #endif

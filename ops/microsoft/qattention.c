@@ -1,24 +1,21 @@
 /* qattention.c - QAttention: Attention of com.microsoft, whose queries, keys and values are computed from an 8-bit
  * input and 8-bit weights, as by MatMulIntegerToFloat. Read next: heads.h, attention.c, integer_matmul.h. */
-#include "ops/integer_matmul.h"
+#include "ops/microsoft/qattention.h"
+
 #include "ops/microsoft/heads.h"
-#include "ops/quantized.h"
 #include "ops/shapes.h"
 
 enum { INPUT, WEIGHTS, BIAS, INPUT_SCALE, WEIGHT_SCALE, MASK, INPUT_ZERO, WEIGHT_ZERO, PAST }; /* inputs */
-enum { OPERANDS = 5 };
+enum { OPERANDS = TORT_QATTENTION_OPERANDS };
 
 static const int32_t attention_operands[OPERANDS] = {INPUT, WEIGHTS, BIAS, MASK, PAST};
 /* Inputs in the order of MatMulIntegerToFloat. */
 static const int32_t product_operands[] = {INPUT, WEIGHTS, INPUT_SCALE, WEIGHT_SCALE, INPUT_ZERO, WEIGHT_ZERO, BIAS};
 
-typedef struct qattention {
-    tort_heads_params heads; /* of Attention, whose operands are input, weights, bias, mask and past */
-    uint64_t heads_scratch;  /* bytes, a multiple of 64; those of the product follow */
-} qattention;
+const tort_integer_inputs tort_qattention_product = {INPUT,       INPUT_SCALE, INPUT_ZERO, WEIGHTS, WEIGHT_SCALE,
+                                                     WEIGHT_ZERO, -1,          -1,         BIAS,    false};
 
-/* View of the node as Attention, whose input and weights have the type of the bias. */
-static void view_of(const tort_node_view *node, tort_operands *view) {
+void tort_qattention_view(const tort_node_view *node, tort_operands *view) {
     tort_operands_of(node, OPERANDS, attention_operands, view);
     view->inputs[0].type = view->inputs[1].type = node->inputs[BIAS].type;
 }
@@ -37,7 +34,7 @@ static tort_status check_columns(const tort_infer *infer, int32_t i) {
 
 static tort_status infer_qattention(tort_infer *infer) {
     tort_operands view;
-    view_of(infer->node, &view);
+    tort_qattention_view(infer->node, &view);
     tort_infer inner = *infer;
     inner.node = &view.view;
     tort_status status = tort_infer_microsoft_attention(&inner);
@@ -48,10 +45,10 @@ static tort_status infer_qattention(tort_infer *infer) {
 }
 
 static tort_status resolve_qattention(tort_resolve *resolve) {
-    qattention *params = resolve->params;
+    tort_qattention *params = resolve->params;
     tort_operands view;
     size_t heads, product;
-    view_of(resolve->node, &view);
+    tort_qattention_view(resolve->node, &view);
     tort_resolve inner = *resolve;
     inner.node = &view.view;
     inner.params = &params->heads;
@@ -72,9 +69,13 @@ static tort_tensor operand(const tort_call *call, int32_t i) {
     return i < call->input_count ? call->inputs[i] : (tort_tensor){.type = TORT_UNDEFINED};
 }
 
+void tort_qattention_operands(const tort_call *call, tort_tensor *operands) {
+    for (int32_t i = 0; i < OPERANDS; i++) operands[i] = operand(call, attention_operands[i]);
+}
+
 /* Computes the projection, (rows, projected_size) floats. */
 static tort_status project(const tort_call *call, float *projected) {
-    const qattention *params = call->params;
+    const tort_qattention *params = call->params;
     const tort_heads_params *p = &params->heads;
     const tort_matmul_params product = {
         .m = p->batch * p->queries, .n = p->projected_size, .k = p->input_size, .batches = 1};
@@ -95,13 +96,13 @@ static tort_status project(const tort_call *call, float *projected) {
 }
 
 static tort_status run_qattention(const tort_call *call) {
-    const qattention *params = call->params;
+    const tort_qattention *params = call->params;
     size_t projection = 0;
     tort_tensor inputs[OPERANDS];
     if (!tort_heads_projection(&params->heads, &projection)) return tort_out_of_memory(call->error, SIZE_MAX);
     tort_status status = project(call, call->scratch);
     if (status != TORT_OK) return status;
-    for (int32_t i = 0; i < OPERANDS; i++) inputs[i] = operand(call, attention_operands[i]);
+    tort_qattention_operands(call, inputs);
     tort_call inner = *call;
     inner.params = &params->heads;
     inner.inputs = inputs;
@@ -116,6 +117,6 @@ const tort_op tort_ops_qattention[] = {
      "output:T3 present?:T3", "T1=int8|uint8 T2=int8|uint8 T3=float|float16 T4=int32",
      "do_rotary:int mask_filter_value:float num_heads:int! past_present_share_buffer:int scale:float "
      "unidirectional:int=0",
-     .params_size = sizeof(qattention), infer_qattention, resolve_qattention, run_qattention},
+     .params_size = sizeof(tort_qattention), infer_qattention, resolve_qattention, run_qattention},
     {0},
 };
