@@ -121,20 +121,7 @@ float tort_decode_float(tort_type type, uint32_t code) {
 }
 
 uint32_t tort_encode_float8e8m0(double value, tort_rounding rounding, bool saturate) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    uint64_t fraction = bits & 0xfffffffffffffu;
-    int exponent = exponent_of(bits);
-    if (isnan(value)) return 0xff;
-    if (exponent >= -127 && exponent <= 127) {
-        bool up = rounding == TORT_ROUND_UP        ? fraction != 0
-                  : rounding == TORT_ROUND_NEAREST ? fraction >= 0x8000000000000u
-                                                   : false;
-        exponent += up;
-    }
-    if (exponent > 127) return saturate ? 0xfe : 0xff;
-    if (exponent < -127) return saturate ? 0 : 0xff;
-    return (uint32_t)(exponent + 127);
+    return encode_e8m0(value, tort_rounds_up_from(rounding), saturate);
 }
 
 uint32_t tort_encode_float(tort_type type, double value, bool saturate) {

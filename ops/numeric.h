@@ -58,6 +58,10 @@ const struct tort_float_format *tort_float_format_of(tort_type type);
 uint32_t tort_encode_float(tort_type type, double value, bool saturate);
 /* float8e8m0 is a bare power of two: the sign is dropped; zero is the smallest value if `saturate`, else NaN. */
 typedef enum tort_rounding { TORT_ROUND_NEAREST, TORT_ROUND_UP, TORT_ROUND_DOWN } tort_rounding;
+/* The fraction, in units of 2^-52, from which on a value is rounded up. */
+static inline uint64_t tort_rounds_up_from(tort_rounding rounding) {
+    return rounding == TORT_ROUND_UP ? 1 : rounding == TORT_ROUND_NEAREST ? (uint64_t)1 << 51 : UINT64_MAX;
+}
 uint32_t tort_encode_float8e8m0(double value, tort_rounding rounding, bool saturate);
 /* Bits of an element of a type of at most 8 bits, packed or not; setting them keeps the bits of its neighbours. */
 uint32_t tort_get_bits(int bits, const void *data, int64_t index);

@@ -77,6 +77,18 @@ SMALL_FLOAT_FUNCTION int exponent_of(uint64_t bits) {
     return (int)(bits >> 52 & 0x7ff) - 1023;
 }
 
+/* Encodes as tort_encode_float8e8m0 does. Fractions from `up` on, in units of 2^-52, are rounded up. */
+SMALL_FLOAT_FUNCTION uint32_t encode_e8m0(double value, uint64_t up, bool saturate) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    int exponent = exponent_of(bits);
+    if (value != value) return 0xff;
+    if (exponent >= -127 && exponent <= 127) exponent += (bits & 0xfffffffffffffu) >= up;
+    if (exponent > 127) return saturate ? 0xfe : 0xff;
+    if (exponent < -127) return saturate ? 0 : 0xff;
+    return (uint32_t)(exponent + 127);
+}
+
 /* Encodes as tort_encode_float does. */
 SMALL_FLOAT_FUNCTION uint32_t encode(const tort_float_format *format, double value, bool saturate) {
     uint64_t bits;

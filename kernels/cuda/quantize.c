@@ -27,6 +27,18 @@ static tort_status size_dynamic(const tort_target *target, const tort_node_view 
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
+gpu_code tort_cuda_code_of(tort_type type) {
+    const tort_float_format *format = tort_float_format_of(type);
+    gpu_code code = {.kind = type == TORT_FLOAT        ? GPU_CODE_FLOAT
+                             : type == TORT_FLOAT8E8M0 ? GPU_CODE_E8M0
+                             : format                  ? GPU_CODE_SMALL_FLOAT
+                                                       : GPU_CODE_INTEGER,
+                     .bits = tort_type_bits(type),
+                     .is_signed = tort_type_is_signed(type)};
+    if (format) code.format = *format;
+    return code;
+}
+
 #ifdef CUDA_DEVICE
 /* Types of the floats and of what stands for them. */
 typedef struct operands {
@@ -79,24 +91,12 @@ static gpu_quantize linear_of(const tort_call *call) {
                           .y = call->outputs[0].data};
 }
 
-static gpu_code code_of(tort_type type) {
-    const tort_float_format *format = tort_float_format_of(type);
-    gpu_code code = {.kind = type == TORT_FLOAT        ? GPU_CODE_FLOAT
-                             : type == TORT_FLOAT8E8M0 ? GPU_CODE_E8M0
-                             : format                  ? GPU_CODE_SMALL_FLOAT
-                                                       : GPU_CODE_INTEGER,
-                     .bits = tort_type_bits(type),
-                     .is_signed = tort_type_is_signed(type)};
-    if (format) code.format = *format;
-    return code;
-}
-
 static tort_status run_any(const tort_call *call, const operands *o) {
     const tort_quantize *q = call->params;
     const gpu_linear_any p = {.linear = linear_of(call),
-                              .real = code_of(o->real),
-                              .scale = code_of(o->scale),
-                              .quantized = code_of(o->quantized),
+                              .real = tort_cuda_code_of(o->real),
+                              .scale = tort_cuda_code_of(o->scale),
+                              .quantized = tort_cuda_code_of(o->quantized),
                               .precision = gpu_type_of(q->precision),
                               .saturate = q->saturate,
                               .block = gpu_divisor_of(q->block < q->length ? q->block : q->length, (uint64_t)q->length),
@@ -116,7 +116,7 @@ static tort_status run(const tort_call *call) {
 }
 
 tort_status tort_cuda_prepare_dynamic(tort_prepare *p) {
-    return cuda_loaded(p, gpu_load_quantize_dynamically(GPU_FLOAT));
+    return cuda_loaded(p, gpu_load_quantize_dynamically());
 }
 
 tort_status tort_cuda_quantize_dynamically(const tort_call *call, const tort_tensor *x, gpu_byte_scale *scratch,
@@ -130,8 +130,8 @@ tort_status tort_cuda_quantize_dynamically(const tort_call *call, const tort_ten
                             .zero = zero,
                             .x = x->data,
                             .y = y};
-    return cuda_launched(call, gpu_run_quantize_dynamically(cuda_stream_of(call), GPU_FLOAT, &p, scratch,
-                                                            stream->arrivals, scale, zero));
+    return cuda_launched(
+        call, gpu_run_quantize_dynamically(cuda_stream_of(call), &p, scratch, stream->arrivals, scale, zero));
 }
 
 static tort_status run_dynamic(const tort_call *call) {

@@ -109,25 +109,24 @@ struct extremes {
     }
 };
 
-template <int size, class T>
-static __device__ __forceinline__ void take_range(const T *x, size_t first, size_t end, extremes *found) {
+template <int size>
+static __device__ __forceinline__ void take_range(const float *x, size_t first, size_t end, extremes *found) {
 #pragma unroll 4 /* loads in flight */
     for (size_t i = first + grid_first() * size; i < end; i += grid_stride() * size) {
-        const pack<T, size> value = load_pack<size>(x + i);
+        const pack<float, size> value = load_pack<size>(x + i);
 #pragma unroll
-        for (int k = 0; k < size; k++) found->take((float)value.at[k], (float)value.at[k]);
+        for (int k = 0; k < size; k++) found->take(value.at[k], value.at[k]);
     }
 }
 
 /* The scale of x and, if a single block is launched, y. */
-template <class T>
 static __global__ void byte_scale(const gpu_quantize p, size_t packed, gpu_byte_scale *scratch, uint32_t *arrivals,
                                   float *y_scale, uint8_t *y_zero) {
     __shared__ float shared[BLOCK_MAX_WARPS];
     __shared__ unsigned is_last;
     extremes found = {0.0f, 0.0f};
-    take_range<pack_size<T, uint8_t>::VALUE>((const T *)p.x, 0, packed, &found);
-    take_range<1>((const T *)p.x, packed, p.count, &found);
+    take_range<pack_size<float, uint8_t>::VALUE>((const float *)p.x, 0, packed, &found);
+    take_range<1>((const float *)p.x, packed, p.count, &found);
     found.join(shared);
     if (threadIdx.x == 0) {
         scratch->parts[blockIdx.x][0] = found.low;
@@ -146,8 +145,8 @@ static __global__ void byte_scale(const gpu_quantize p, size_t packed, gpu_byte_
     }
     if (gridDim.x > 1 || !p.y) return;
     __syncthreads();
-    quantize_range<pack_size<T, uint8_t>::VALUE, T, uint8_t>(p, 0, packed);
-    quantize_range<1, T, uint8_t>(p, packed, p.count);
+    quantize_range<pack_size<float, uint8_t>::VALUE, float, uint8_t>(p, 0, packed);
+    quantize_range<1, float, uint8_t>(p, packed, p.count);
 }
 
 /* ---- launchers ---- */
@@ -200,19 +199,18 @@ cudaError_t gpu_load_dequantize(bool is_signed, gpu_type y) {
     });
 }
 
-cudaError_t gpu_run_quantize_dynamically(gpu_stream stream, gpu_type type, const gpu_quantize *p,
-                                         gpu_byte_scale *scratch, uint32_t *arrivals, float *scale, uint8_t *zero) {
+cudaError_t gpu_run_quantize_dynamically(gpu_stream stream, const gpu_quantize *p, gpu_byte_scale *scratch,
+                                         uint32_t *arrivals, float *scale, uint8_t *zero) {
     const unsigned parts = GPU_BYTE_SCALE_PARTS, wanted = grid_blocks(p->count / RANGE_EACH);
     const unsigned blocks = p->count <= RANGE_OF_ONE ? 1 : wanted < parts ? wanted : parts;
-    const cudaError_t code = for_image(type, [=](auto real) {
-        typedef decltype(real) T;
-        const size_t packed = packed_count<pack_size<T, uint8_t>::VALUE>(p->count, (const T *)p->x, (uint8_t *)p->y);
-        return launch(byte_scale<T>, blocks, GRID_THREADS, 0, stream, *p, packed, scratch, arrivals, scale, zero);
-    });
-    return code || blocks == 1 || !p->y ? code : gpu_run_quantize(stream, type, false, p);
+    const size_t packed =
+        packed_count<pack_size<float, uint8_t>::VALUE>(p->count, (const float *)p->x, (uint8_t *)p->y);
+    const cudaError_t code =
+        launch(byte_scale, blocks, GRID_THREADS, 0, stream, *p, packed, scratch, arrivals, scale, zero);
+    return code || blocks == 1 || !p->y ? code : gpu_run_quantize(stream, GPU_FLOAT, false, p);
 }
 
-cudaError_t gpu_load_quantize_dynamically(gpu_type type) {
-    const cudaError_t code = gpu_load_quantize(type, false);
-    return code ? code : for_image(type, [](auto real) { return load_kernel(byte_scale<decltype(real)>); });
+cudaError_t gpu_load_quantize_dynamically() {
+    const cudaError_t code = gpu_load_quantize(GPU_FLOAT, false);
+    return code ? code : load_kernel(byte_scale);
 }

@@ -37,6 +37,8 @@ typedef struct gpu_code {
     tort_float_format format; /* of a small float */
 } gpu_code;
 
+gpu_code tort_cuda_code_of(tort_type type);
+
 /* The numbers of `linear` and how they are stored; `quantized`: of x or y, and of the zero point. With blocks, the
  * scale of (o, a, i) is number (o * blocks + a / block) * inner + i. */
 typedef struct gpu_linear_any {
@@ -67,12 +69,12 @@ typedef struct gpu_byte_scale {
     uint8_t zero;
 } gpu_byte_scale;
 
-/* DynamicQuantizeLinear of x, float, half or bfloat16. Writes the scale and zero point, both on the device, with which
+/* DynamicQuantizeLinear of floats x. Writes the scale and zero point, both on the device, with which
  * uint8 covers x and 0, NaN left out, and quantizes x by them, unless y is NULL. p has one scale: that of scratch,
  * which is 1 instead of 0. arrivals: a zero, left zero. */
-GPU_LAUNCHER gpu_run_quantize_dynamically(gpu_stream stream, gpu_type type, const gpu_quantize *p,
-                                          gpu_byte_scale *scratch, uint32_t *arrivals, float *scale, uint8_t *zero);
-GPU_LAUNCHER gpu_load_quantize_dynamically(gpu_type type);
+GPU_LAUNCHER gpu_run_quantize_dynamically(gpu_stream stream, const gpu_quantize *p, gpu_byte_scale *scratch,
+                                          uint32_t *arrivals, float *scale, uint8_t *zero);
+GPU_LAUNCHER gpu_load_quantize_dynamically(void);
 
 /* DynamicQuantizeLinear of floats x, for rows that quantize an operand themselves: y, scale and zero point are on the
  * device; y may be NULL. */

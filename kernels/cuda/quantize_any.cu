@@ -3,42 +3,9 @@
  * quantize.cu. */
 #include "kernels/cuda/gpu.h"
 
-#define SMALL_FLOAT_FUNCTION static __device__ inline
 #include "kernels/cuda/any_number.h"
+#include "kernels/cuda/code.cuh"
 #include "kernels/cuda/grid.h"
-#include "kernels/cuda/quantize.h"
-
-/* ---- numbers ---- */
-
-static __device__ __forceinline__ uint32_t code_at(const gpu_code &code, const void *data, uint64_t i) {
-    const uint8_t *bytes = (const uint8_t *)data;
-    switch (code.bits) {
-    case 32: return ((const uint32_t *)data)[i];
-    case 16: return ((const uint16_t *)data)[i];
-    case 8: return bytes[i];
-    default: break;
-    }
-    const uint64_t bit = i * (uint64_t)code.bits;
-    const int shift = (int)(bit % 8);
-    uint32_t word = bytes[bit / 8];
-    if (shift + code.bits > 8) word |= (uint32_t)bytes[bit / 8 + 1] << 8; /* of 6 bits */
-    return word >> shift & ((1u << code.bits) - 1);
-}
-
-/* An integer of up to 32 bits. */
-static __device__ __forceinline__ int integer_at(const gpu_code &code, const void *data, uint64_t i) {
-    const uint32_t bits = code_at(code, data, i), sign = code.is_signed ? 1u << (code.bits - 1) : 0;
-    return (int)((bits ^ sign) - sign);
-}
-
-static __device__ float number_at(const gpu_code &code, const void *data, uint64_t i) {
-    switch (code.kind) {
-    case GPU_CODE_INTEGER: return (float)integer_at(code, data, i);
-    case GPU_CODE_FLOAT: return ((const float *)data)[i];
-    case GPU_CODE_E8M0: return decode_e8m0(code_at(code, data, i));
-    default: return decode(&code.format, code_at(code, data, i));
-    }
-}
 
 /* Index of the scale and zero point of element i. */
 static __device__ __forceinline__ uint64_t scale_of(const gpu_linear_any &p, uint64_t i) {
@@ -71,21 +38,11 @@ static __device__ __forceinline__ uint32_t quantized_code(const gpu_linear_any &
     return encode(&p.quantized.format, (double)(quotient + zero), p.saturate);
 }
 
-/* Elements that fill whole bytes: 2 of 4 bits, 4 of 2 or 6; one of 8 or 16. */
-static __host__ __device__ __forceinline__ unsigned elements_in_bytes(int bits) {
-    return bits % 8 == 0 ? 1 : bits == 4 ? 2 : 4;
-}
-
-/* A thread writes whole bytes. */
 static __global__ void quantize_any(const gpu_linear_any p) {
-    const unsigned bits = (unsigned)p.quantized.bits, each = elements_in_bytes(p.quantized.bits);
-    uint8_t *y = (uint8_t *)p.linear.y;
-    for (size_t i = grid_first() * each; i < p.linear.count; i += grid_stride() * each) {
-        const unsigned count = (unsigned)min(p.linear.count - i, (size_t)each), bytes = (count * bits + 7) / 8;
-        uint32_t word = 0;
-        for (unsigned k = 0; k < count; k++) word |= quantized_code(p, i + k) << (k * bits);
-        for (unsigned b = 0; b < bytes; b++) y[i * bits / 8 + b] = (uint8_t)(word >> (8 * b));
-    }
+    const unsigned each = elements_in_bytes(p.quantized.bits);
+    for (size_t i = grid_first() * each; i < p.linear.count; i += grid_stride() * each)
+        store_codes(p.quantized.bits, p.linear.y, i, (unsigned)min(p.linear.count - i, (size_t)each),
+                    [&](size_t k) { return quantized_code(p, k); });
 }
 
 /* ---- dequantizing ---- */
