@@ -1,18 +1,14 @@
 /* random.c - RandomNormal, RandomUniform (and Like), Bernoulli and Multinomial, by the generator of generator.h.
  *
  * One thread draws all numbers in the order of the elements, so that a seed gives the same tensor everywhere. */
-#include "ops/generator.h"
+#include "ops/random.h"
+
 #include "ops/extent.h"
 #include "ops/shapes.h"
 
 #include <math.h>
 
 enum { DRAW_CLASS, DRAW_UNIFORM, DRAW_NORMAL }; /* values of tort_op.variant; DRAW_CLASS: Bernoulli, Multinomial */
-
-typedef struct distribution {
-    tort_seed seed;
-    double base, scale; /* uniform: low and width; normal: mean and deviation */
-} distribution;
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
@@ -52,7 +48,7 @@ static tort_status infer_multinomial(tort_infer *infer) {
 
 static tort_status resolve_distribution(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
-    distribution *params = resolve->params;
+    tort_distribution *params = resolve->params;
     tort_resolve_seed(node, &params->seed);
     if (node->op->variant == DRAW_UNIFORM) {
         params->base = tort_attr_float(node, "low");
@@ -68,7 +64,7 @@ static tort_status resolve_distribution(tort_resolve *resolve) {
 
 static tort_status run_draw(const tort_call *call) {
     const bool uniform = call->op->variant == DRAW_UNIFORM;
-    const distribution *params = call->params;
+    const tort_distribution *params = call->params;
     const tort_tensor *out = &call->outputs[0];
     int64_t count = tort_count(out);
     tort_generator generator;
@@ -82,7 +78,7 @@ static tort_status run_draw(const tort_call *call) {
 }
 
 static tort_status run_bernoulli(const tort_call *call) {
-    const distribution *params = call->params;
+    const tort_distribution *params = call->params;
     const tort_tensor *x = &call->inputs[0], *out = &call->outputs[0];
     int64_t count = tort_count(out);
     tort_generator generator;
@@ -114,7 +110,7 @@ static int64_t pick(const tort_tensor *x, int64_t first, int64_t classes, double
 }
 
 static tort_status run_multinomial(const tort_call *call) {
-    const distribution *params = call->params;
+    const tort_distribution *params = call->params;
     const tort_tensor *x = &call->inputs[0], *out = &call->outputs[0];
     int64_t classes = x->dims[1], samples = out->dims[1], count = tort_count(out);
     if (count > 0 && classes == 0) return tort_fail(call->error, TORT_E_RUN, "there are no classes to draw from");
@@ -131,7 +127,7 @@ static tort_status run_multinomial(const tort_call *call) {
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 #define BY(kind, infer, run)                                                                                           \
-    .flags = TORT_OP_RANDOM, DRAW_##kind, sizeof(distribution), infer, resolve_distribution, run
+    .flags = TORT_OP_RANDOM, DRAW_##kind, sizeof(tort_distribution), infer, resolve_distribution, run
 
 const tort_op tort_ops_random[] = {
     {"", "Bernoulli", 15, 21, "input:T1", "output:T2", "T1=floats T2=numeric13|bool", "dtype:int(T2) seed:float",

@@ -7,8 +7,9 @@
 
 typedef enum gpu_fault {
     GPU_FAULT_NONE,
-    GPU_FAULT_INDEX, /* outside [-limit, limit) */
-    GPU_FAULT_RANGE  /* outside [0, limit] */
+    GPU_FAULT_INDEX,      /* outside [-limit, limit) */
+    GPU_FAULT_RANGE,      /* outside [0, limit] */
+    GPU_FAULT_PROBABILITY /* a double that is none; `value` has its bits */
 } gpu_fault;
 
 typedef struct gpu_status {

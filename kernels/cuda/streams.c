@@ -172,7 +172,12 @@ static tort_status report_fault(cuda_stream *stream, tort_error *error) {
     if (code != cudaSuccess) /* later runs would find a value that is not theirs */
         return tort_fail(error, TORT_E_DEVICE_LOST, "clearing the status word: %s (%s); make a new session",
                          cudaGetErrorString(code), cudaGetErrorName(code));
-    if (found.fault == GPU_FAULT_RANGE)
+    double share;
+    memcpy(&share, &found.value, sizeof share);
+    if (found.fault == GPU_FAULT_PROBABILITY)
+        tort_fail(error, TORT_E_RUN, "element %lld is %g, expected a probability from 0 to 1", (long long)found.place,
+                  share);
+    else if (found.fault == GPU_FAULT_RANGE)
         tort_fail(error, TORT_E_RUN, "an input holds %lld as its element %lld; expected 0 to %lld",
                   (long long)found.value, (long long)found.place, (long long)found.limit);
     else

@@ -70,3 +70,13 @@ def test_too_little_memory(suite, folder):
             if status == 4 and "--json" in command and done.stdout:
                 suite.check(json.loads(done.stdout)["error"]["code"] == "TORT_E_MEMORY", done.stdout)
     suite.check(refused > 10, f"some had too little: {refused}")
+
+
+def test_a_value_that_is_no_probability(suite, folder):
+    """The device tells of it after the run, in cpu's words."""
+    save_model(folder / "m.onnx", [helper.make_node("Bernoulli", ["p"], ["y"], name="coins", seed=1.0)], [floats("p", [3])], [floats("y", [3])], opset=22)
+    np.save(folder / "p.npy", np.array([0.5, 1.5, 0], np.float32))
+    has_cudasim = not suite.run("providers", "--ep", "cudasim", "--require", "cudasim").status
+    for provider in ("cpu", "cudasim") if has_cudasim else ("cpu",):
+        words = ["element 1 is 1.5, expected a probability from 0 to 1", "coins"]
+        suite.expect(5, words, "run", folder / "m.onnx", "--ep", provider, "--input", f"p={folder}/p.npy")

@@ -93,5 +93,16 @@ const char *const operator_kernel_cases[] = {
     "Cast 25; to=22; i64[a,b]~-99,99",
     "Cast 25; to=25; u8[a,b]~0,255",
     "CastLike 25; ; f32[a,b]~-9,9 u4[1]~0,1",
+    /* ---- random numbers ---- */
+    "RandomUniformLike 22; seed=3 low=-2 high=5; T[a,b]",
+    "RandomUniformLike 22; seed=0 dtype=11; f32[7,300]",
+    "RandomNormalLike 22; seed=8 mean=1 scale=3; T[a,B]",
+    "RandomNormalLike 22; seed=-1 dtype=1; i64[5,401]~0,1",
+    "RandomNormalLike 1; seed=77 dtype=11; f32[3]",
+    "Bernoulli 22; seed=5; T[a,b]~0,1",
+    "Bernoulli 15; seed=6 dtype=9; f32[1700]=0,0.25,1,0,0.75,0.5,0:",
+    "Bernoulli 22; seed=6 dtype=3; f64[a,b]~0,1",
+    "Multinomial 22; seed=4 sample_size=50; T[a,c]~-3,3",
+    "Multinomial 7; seed=4 sample_size=700 dtype=7; f32[2,9]~-3,3",
     NULL,
 };
