@@ -2,16 +2,14 @@
  *
  * Indices count in the shape that follows from the pooling attributes. output_shape may be larger than that along any
  * axis: the rest is zero. Read next: pool.c. */
+#include "ops/max_unpool.h"
+
 #include "ops/index.h"
 #include "ops/sliding.h"
 #include "ops/strided.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-typedef struct max_unpool_params {
-    int64_t unpooled[TORT_MAX_RANK]; /* the shape in which indices count */
-} max_unpool_params;
 
 /* Size of the unpooled shape along a spatial axis. */
 static tort_status unpooled_size(const tort_sliding *window, int32_t axis, int64_t input, int64_t *out,
@@ -80,7 +78,7 @@ static tort_status infer_max_unpool(tort_infer *infer) {
 }
 
 static tort_status resolve_max_unpool(tort_resolve *resolve) {
-    max_unpool_params *params = resolve->params;
+    tort_max_unpool_params *params = resolve->params;
     const tort_info *x = &resolve->node->inputs[0], *y = &resolve->node->outputs[0];
     tort_sliding window;
     for (int32_t i = 0; i < x->rank; i++)
@@ -99,7 +97,7 @@ static tort_status resolve_max_unpool(tort_resolve *resolve) {
 }
 
 static tort_status run_max_unpool(const tort_call *call) {
-    const max_unpool_params *params = call->params;
+    const tort_max_unpool_params *params = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     const int64_t count = tort_count(x);
     int64_t total = 1;
@@ -125,8 +123,8 @@ static tort_status run_max_unpool(const tort_call *call) {
     {                                                                                                                  \
         "", "MaxUnpool", since_, until_, "X:T1 I:T2 output_shape?:T2", "output:T1", types_,                            \
             "kernel_shape:ints! pads:ints strides:ints",                                                               \
-            .shape_inputs = 1u << 2, .params_size = sizeof(max_unpool_params), infer_max_unpool, resolve_max_unpool,   \
-            run_max_unpool                                                                                             \
+            .shape_inputs = 1u << 2, .params_size = sizeof(tort_max_unpool_params), infer_max_unpool,                  \
+            resolve_max_unpool, run_max_unpool                                                                         \
     }
 
 const tort_op tort_ops_max_unpool[] = {

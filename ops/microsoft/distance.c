@@ -1,13 +1,10 @@
 /* distance.c - com.microsoft: CDist, the distance of every row of A to every row of B. In double, rounded once. */
+#include "ops/microsoft/distance.h"
+
 #include "ops/extent.h"
 #include "ops/shapes.h"
 
 #include <math.h>
-
-typedef struct distance_params {
-    int64_t a_rows, b_rows, columns;
-    bool root; /* euclidean; else sqeuclidean */
-} distance_params;
 
 static tort_status infer_distance(tort_infer *infer) {
     const tort_info *a = &infer->node->inputs[0], *b = &infer->node->inputs[1];
@@ -26,7 +23,7 @@ static tort_status infer_distance(tort_infer *infer) {
 static tort_status resolve_distance(tort_resolve *resolve) {
     const tort_info *a = &resolve->node->inputs[0], *b = &resolve->node->inputs[1];
     const char *metric = tort_attr_string(resolve->node, "metric");
-    distance_params *params = resolve->params;
+    tort_distance_params *params = resolve->params;
     params->root = strcmp(metric, "euclidean") == 0;
     if (!params->root && strcmp(metric, "sqeuclidean") != 0)
         return tort_fail(resolve->error, TORT_E_UNSUPPORTED,
@@ -39,7 +36,7 @@ static tort_status resolve_distance(tort_resolve *resolve) {
 
 /* `done`: see tort_work_goes_on. False: the run is over. */
 static bool find_square(const tort_call *call, int64_t i, int64_t j, int64_t *done, double *square) {
-    const distance_params *p = call->params;
+    const tort_distance_params *p = call->params;
     const tort_tensor *a = &call->inputs[0], *b = &call->inputs[1];
     double left[TORT_BLOCK], right[TORT_BLOCK];
     *square = 0;
@@ -56,7 +53,7 @@ static bool find_square(const tort_call *call, int64_t i, int64_t j, int64_t *do
 
 static void distance_rows(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
-    const distance_params *p = call->params;
+    const tort_distance_params *p = call->params;
     const tort_tensor *c = &call->outputs[0];
     int64_t done = 0;
     for (int64_t i = begin; i < end; i++)
@@ -69,7 +66,7 @@ static void distance_rows(void *arg, int64_t begin, int64_t end) {
 }
 
 static tort_status run_distance(const tort_call *call) {
-    const distance_params *p = call->params;
+    const tort_distance_params *p = call->params;
     if (tort_count(&call->outputs[0]) > 0)
         tort_parallel(call, p->a_rows, p->b_rows * (p->columns + 10), distance_rows, (void *)call);
     return TORT_OK;
@@ -77,6 +74,6 @@ static tort_status run_distance(const tort_call *call) {
 
 const tort_op tort_ops_microsoft_distance[] = {
     {"com.microsoft", "CDist", 1, 1, "A:T B:T", "C:T", "T=float|double", "metric:string=sqeuclidean",
-     .params_size = sizeof(distance_params), infer_distance, resolve_distance, run_distance},
+     .params_size = sizeof(tort_distance_params), infer_distance, resolve_distance, run_distance},
     {0},
 };

@@ -104,5 +104,26 @@ const char *const operator_kernel_cases[] = {
     "Bernoulli 22; seed=6 dtype=3; f64[a,b]~0,1",
     "Multinomial 22; seed=4 sample_size=50; T[a,c]~-3,3",
     "Multinomial 7; seed=4 sample_size=700 dtype=7; f32[2,9]~-3,3",
+    /* ---- DeformConv ---- */
+    "DeformConv 22; kernel_shape=3,3 pads=1,1,1,1; T[2,c,a,b]~0,1 T[b,c,3,3]~0,1 T[2,18,a,b]~-2,2",
+    "DeformConv 19; kernel_shape=2,3 strides=2,1 pads=1,0,0,1 dilations=1,2 group=2 offset_group=2; f32[1,4,9,12]~-1,1 "
+    "f32[6,2,2,3]~-1,1 f32[1,24,5,9]~-3,3 f32[6] f32[1,12,5,9]~0,1",
+    "DeformConv 22; ; T[1,2,a+2,b+2]~-1,1 T[3,2,1,1]~-1,1 T[1,2,a+2,b+2]~-9,9 - T[1,1,a+2,b+2]~0,1",
+    /* ---- MaxUnpool, Col2Im ---- */
+    "MaxUnpool 11; kernel_shape=2,2 strides=2,2; T[2,c,a,3] i64[2,c,a,3]~0,11",
+    "MaxUnpool 22; kernel_shape=2,2 strides=2,2; R[1,c,2,b] i64[1,c,2,b]~0,15 i64[4]=1,c,5,2*b",
+    "Col2Im 18; strides=1,2 pads=1,0,1,1; T[2,c*6,32] i64[2]=7,9 i64[2]=2,3",
+    "Col2Im 18; dilations=2,1; i32[1,c*4,15]~-99,99 i64[2]=5,6 i64[2]=2,2",
+    "Col2Im 18; strides=2; f64[1,c*3,4] i64[1]=9 i64[1]=3",
+    /* ---- Det, Inverse, CDist ---- */
+    "Det 11; ; T[a,c,c]~-1,1",
+    "Det 22; ; R[300,3,3]~-1,1",
+    "Det 11; ; f32[3,3]=1,2,3,4,5,6,7,8,9",
+    "Det 11; ; f64[40,40]~-1,1",
+    "com.microsoft.Inverse 1; ; f32[2,3,3]=2,0,1,0,3,1,1,0,4: ",
+    "com.microsoft.Inverse 1; ; f64[9,9]=1,2,0,5,4,7: ",
+    "com.microsoft.Inverse 1; ; f64[a,1,1]~1,2",
+    "com.microsoft.CDist 1; metric=euclidean; f32[a,C] f32[b,C]",
+    "com.microsoft.CDist 1; ; f64[A,c] f64[b,c]",
     NULL,
 };

@@ -430,8 +430,10 @@ typedef struct reason {
 } reason;
 
 static void write_elsewhere(onnx_bytes *b) {
+    onnx_tensor(b, GRAPH_INITIALIZER, "labels", TORT_INT64, 1, (const int64_t[]){COLUMNS}, (const int64_t[]){2, 0, 1},
+                COLUMNS * sizeof(int64_t));
     onnx_node(b, "Neg", "neg", "x", "n");
-    onnx_node(b, "Det", "det", "n", "d");
+    onnx_node(b, "SoftmaxCrossEntropyLoss", "loss", "n labels", "d");
     onnx_node(b, "Neg", "last", "d", "y");
 }
 
@@ -466,7 +468,7 @@ static const reason reasons[] = {
     {"whole", "cudasim", write_whole, TORT_RECORDING_WHOLE, NULL, NULL},
     {"switched off", "cudasim:graph=off", write_whole, TORT_RECORDING_WHOLE, NULL, "graph=off"},
     {"on cpu", "cpu:threads=1", write_whole, TORT_RECORDING_NONE, NULL, NULL},
-    {"a node on cpu", "cudasim,cpu:threads=1", write_elsewhere, TORT_RECORDING_ELSEWHERE, "det", NULL},
+    {"a node on cpu", "cudasim,cpu:threads=1", write_elsewhere, TORT_RECORDING_ELSEWHERE, "loss", NULL},
     {"a loop", "cudasim,cpu:threads=1", write_body, TORT_RECORDING_BODIES, "loop", NULL},
     {"a shape out of data", "cudasim,cpu:threads=1", write_dynamic, TORT_RECORDING_DYNAMIC, "expand", NULL},
     {"a number on the host", "cudasim", write_host_values, TORT_RECORDING_HOST_VALUES, "triangle", NULL},
