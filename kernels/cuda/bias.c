@@ -1,7 +1,8 @@
 /* bias.c - rows of com.microsoft's BiasAdd, BiasDropout (inference), BiasGelu, BiasSplitGelu, FastGelu with a bias, and
- * BiasSoftmax. Kernel: bias.cu. */
+ * BiasSoftmax; SwiGLU. Kernel: bias.cu. */
 #include "kernels/cuda/bias.h"
 
+#include "ops/activation.h"
 #include "ops/microsoft/bias.h"
 
 /* Claims FastGelu with a bias; a row of unary.c serves it without. */
@@ -50,6 +51,19 @@ static tort_status run_softmax(const tort_call *call) {
     return cuda_launched(call, gpu_run_bias_softmax(cuda_stream_of(call), gpu_type_of(x->type), &softmax));
 }
 
+static tort_status prepare_swiglu(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_swiglu(gpu_type_of(p->node->inputs[0].type)));
+}
+
+static tort_status run_swiglu(const tort_call *call) {
+    const tort_tensor *a = &call->inputs[0];
+    const size_t count = (size_t)tort_count(a);
+    if (!count) return TORT_OK;
+    return cuda_launched(call, gpu_run_swiglu(cuda_stream_of(call), gpu_type_of(a->type),
+                                              ((const tort_swiglu *)call->params)->alpha, a->data, call->inputs[1].data,
+                                              call->outputs[0].data, count));
+}
+
 static tort_status run_dropout(const tort_call *call) {
     const tort_tensor *training = tort_call_input(call, 4);
     if (training && *(const bool *)training->data)
@@ -70,6 +84,8 @@ const tort_kernel tort_cuda_bias_kernels[] = {
     ROW("BiasGelu", tort_cuda_claim_real, run, GPU_BIAS_GELU, 0, 1u << 0),
     ROW("BiasSplitGelu", tort_cuda_claim_real, run, GPU_BIAS_SPLIT, 0, 0),
     ROW("FastGelu", claim_fast_gelu, run, GPU_BIAS_GELU_TANH, 0, 1u << 0),
+    {"", "SwiGLU", "swiglu", .claim = tort_cuda_claim_real, .prepare = CUDA_ONLY(prepare_swiglu),
+     .run = CUDA_ONLY(run_swiglu), .in_place = 3},
     {"com.microsoft", "BiasSoftmax", "bias_softmax", .claim = tort_cuda_claim_real,
      .prepare = CUDA_ONLY(prepare_softmax), .run = CUDA_ONLY(run_softmax), .in_place = 1},
     {.op = NULL},

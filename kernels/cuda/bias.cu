@@ -1,5 +1,5 @@
-/* bias.cu - sums of rows and a bias, and Gelu or Softmax of them. Each thread makes output elements a grid stride
- * apart; a block takes a lane of a Softmax, whose sums it makes anew in each sweep. Read first: bias.c. */
+/* bias.cu - sums of rows and a bias, and Gelu or Softmax of them; SwiGLU. Each thread makes output elements a grid
+ * stride apart; a block takes a lane of a Softmax, whose sums it makes anew in each sweep. Read first: bias.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/activation.h"
@@ -7,6 +7,7 @@
 #include "kernels/cuda/block.h"
 #include "kernels/cuda/element.h"
 #include "kernels/cuda/grid.h"
+#include "kernels/cuda/pack.h"
 
 /* ---- kernel ---- */
 
@@ -24,6 +25,25 @@ template <class T> static __global__ void bias_rows(const gpu_bias b) {
         ((T *)b.y)[i] = (T)sum;
         if (b.mask) b.mask[i] = 1;
     }
+}
+
+template <int size, class T>
+static __device__ __forceinline__ void swiglu_range(const T *a, const T *b, T *y, float alpha, size_t first,
+                                                    size_t end) {
+    typedef typename computed<T>::type C;
+    for (size_t i = first + grid_first() * size; i < end; i += grid_stride() * size) {
+        const pack<T, size> left = load_pack<size>(a + i), right = load_pack<size>(b + i);
+        pack<T, size> result;
+#pragma unroll
+        for (int k = 0; k < size; k++) result.at[k] = (T)(swish((C)left.at[k], (C)alpha) * (C)right.at[k]);
+        store_pack(y + i, result);
+    }
+}
+
+template <class T>
+static __global__ void swiglu(const T *a, const T *b, T *y, float alpha, size_t packed, size_t count) {
+    swiglu_range<pack_size<T>::VALUE>(a, b, y, alpha, 0, packed);
+    swiglu_range<1>(a, b, y, alpha, packed, count);
 }
 
 template <class T> static __global__ void bias_softmax(const gpu_bias_softmax s) {
@@ -53,6 +73,22 @@ cudaError_t gpu_run_bias(gpu_stream stream, gpu_type type, const gpu_bias *b) {
 
 cudaError_t gpu_load_bias(gpu_type type) {
     return for_real(type, [](auto zero) { return load_kernel(bias_rows<decltype(zero)>); });
+}
+
+cudaError_t gpu_run_swiglu(gpu_stream stream, gpu_type type, float alpha, const void *a, const void *b, void *y,
+                           size_t count) {
+    return for_real(type, [=](auto zero) {
+        typedef decltype(zero) T;
+        constexpr int size = pack_size<T>::VALUE;
+        const bool aligned = pack_aligned<size>((const T *)b);
+        const size_t packed = aligned ? packed_count<size>(count, (const T *)a, (T *)y) : 0;
+        return launch(swiglu<T>, pack_blocks<size>(count, packed), GRID_THREADS, 0, stream, (const T *)a, (const T *)b,
+                      (T *)y, alpha, packed, count);
+    });
+}
+
+cudaError_t gpu_load_swiglu(gpu_type type) {
+    return for_real(type, [](auto zero) { return load_kernel(swiglu<decltype(zero)>); });
 }
 
 cudaError_t gpu_run_bias_softmax(gpu_stream stream, gpu_type type, const gpu_bias_softmax *s) {

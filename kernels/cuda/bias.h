@@ -20,6 +20,11 @@ typedef struct gpu_bias {
 GPU_LAUNCHER gpu_run_bias(gpu_stream stream, gpu_type type, const gpu_bias *bias);
 GPU_LAUNCHER gpu_load_bias(gpu_type type);
 
+/* SwiGLU of tensors of one shape: y = a * sigmoid(alpha * a) * b. */
+GPU_LAUNCHER gpu_run_swiglu(gpu_stream stream, gpu_type type, float alpha, const void *a, const void *b, void *y,
+                            size_t count);
+GPU_LAUNCHER gpu_load_swiglu(gpu_type type);
+
 /* Softmax of x + bias, by lanes of `length` elements. Lane i takes lane i / repeats % bias_lanes of the bias. */
 typedef struct gpu_bias_softmax {
     size_t lanes, length, repeats, bias_lanes;

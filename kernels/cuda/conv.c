@@ -116,18 +116,6 @@ gpu_conv_operands tort_cuda_conv_operands(const tort_call *call) {
                                .y = call->outputs[0].data};
 }
 
-tort_status tort_cuda_conv_run_by(const tort_call *call, gpu_conv_launcher *launcher) {
-    const tort_conv_params *params = call->params;
-    const gpu_conv p = {.window = tort_cuda_window(&params->window),
-                        .batch = params->batch,
-                        .group = params->group,
-                        .channels = params->channels / params->group,
-                        .filters = params->filters / params->group,
-                        .epilogue = params->epilogue};
-    const gpu_conv_operands o = tort_cuda_conv_operands(call);
-    return cuda_launched(call, launcher(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &p, &o));
-}
-
 /* ---- the table of offsets ---------------------------------------------------------------------------------------- */
 
 gpu_conv_offset tort_cuda_conv_offset(const tort_sliding *window, int64_t channel, int64_t position) {
@@ -235,7 +223,15 @@ static tort_status prepare_depthwise(tort_prepare *p) {
 }
 
 static tort_status run_depthwise(const tort_call *call) {
-    return tort_cuda_conv_run_by(call, gpu_run_conv_depthwise);
+    const tort_conv_params *params = call->params;
+    const gpu_conv p = {.window = tort_cuda_window(&params->window),
+                        .batch = params->batch,
+                        .group = params->group,
+                        .channels = params->channels / params->group,
+                        .filters = params->filters / params->group,
+                        .epilogue = params->epilogue};
+    const gpu_conv_operands o = tort_cuda_conv_operands(call);
+    return cuda_launched(call, gpu_run_conv_depthwise(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &p, &o));
 }
 #endif
 

@@ -68,8 +68,5 @@ gpu_conv_operands tort_cuda_conv_operands(const tort_call *call);
 /* Runs a convolution without channels: every sum is empty, so Y is the epilogue of the bias. */
 tort_status tort_cuda_conv_run_empty(const tort_call *call);
 tort_status tort_cuda_conv_prepare_empty(tort_prepare *p);
-/* Decodes the call for one of the launchers above, or that of ConvTranspose. */
-typedef cudaError_t gpu_conv_launcher(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
-tort_status tort_cuda_conv_run_by(const tort_call *call, gpu_conv_launcher *launcher);
 
 #endif

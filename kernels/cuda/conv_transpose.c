@@ -6,8 +6,15 @@
 
 static tort_verdict claim_conv_transpose(const tort_target *target, const tort_node_view *node) {
     const tort_conv_params *params = node->params;
-    tort_verdict verdict = tort_cuda_claim_window(node, &params->window, 2);
+    tort_verdict verdict = tort_cuda_claim_window(node, &params->window, GPU_CONV_AXES);
     return verdict.code == TORT_YES ? tort_cuda_claim_real(target, node) : verdict;
+}
+
+/* No scratch memory; sizes must fit the kernel's 32 bits. */
+static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
+    (void)target;
+    *scratch = 0;
+    return tort_cuda_conv_nhwc_check(node->params, error);
 }
 
 #ifdef CUDA_DEVICE
@@ -16,7 +23,9 @@ static tort_status prepare_conv_transpose(tort_prepare *p) {
 }
 
 static tort_status run_conv_transpose(const tort_call *call) {
-    return tort_cuda_conv_run_by(call, gpu_run_conv_transpose);
+    const gpu_nhwc_conv p = tort_cuda_nhwc_images_of(call->params);
+    const gpu_conv_operands o = tort_cuda_conv_operands(call);
+    return cuda_launched(call, gpu_run_conv_transpose(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &p, &o));
 }
 
 static tort_status run_dynamic_pads(const tort_call *call) {
@@ -27,9 +36,10 @@ static tort_status run_dynamic_pads(const tort_call *call) {
 #endif
 
 const tort_kernel tort_cuda_conv_transpose_kernels[] = {
-    {"", "ConvTranspose", "conv_transpose", .claim = claim_conv_transpose, .prepare = CUDA_ONLY(prepare_conv_transpose),
-     .run = CUDA_ONLY(run_conv_transpose)},
+    {"", "ConvTranspose", "conv_transpose", .claim = claim_conv_transpose, .size = size,
+     .prepare = CUDA_ONLY(prepare_conv_transpose), .run = CUDA_ONLY(run_conv_transpose)},
     {"com.microsoft", "ConvTransposeWithDynamicPads", "conv_transpose", .host_inputs = 1u << TORT_CONV_PADS,
-     .claim = claim_conv_transpose, .prepare = CUDA_ONLY(prepare_conv_transpose), .run = CUDA_ONLY(run_dynamic_pads)},
+     .claim = claim_conv_transpose, .size = size, .prepare = CUDA_ONLY(prepare_conv_transpose),
+     .run = CUDA_ONLY(run_dynamic_pads)},
     {.op = NULL},
 };

@@ -125,5 +125,19 @@ const char *const operator_kernel_cases[] = {
     "com.microsoft.Inverse 1; ; f64[a,1,1]~1,2",
     "com.microsoft.CDist 1; metric=euclidean; f32[a,C] f32[b,C]",
     "com.microsoft.CDist 1; ; f64[A,c] f64[b,c]",
+    /* ---- LinearAttention, CausalConvWithState ---- */
+    "LinearAttention 27; q_num_heads=2 kv_num_heads=2 update_rule=linear; T[2,a,32]~0,1 T[2,a,32]~0,1 T[2,a,24]~0,1; 2",
+    "LinearAttention 27; q_num_heads=4 kv_num_heads=2 update_rule=gated scale=0.5; f32[1,a,36] f32[1,a,18] f32[1,a,70] "
+    "f32[1,2,9,35] f32[1,a,2]~-1,0; 2",
+    "LinearAttention 27; q_num_heads=1 kv_num_heads=1 update_rule=delta; f32[2,a,b]~0,0.2 f32[2,a,b]~0,0.2 f32[2,a,17] - - "
+    "f32[2,a,1]~0,1; 2",
+    "LinearAttention 27; q_num_heads=2 kv_num_heads=2; f32[1,a,256]~0,0.1 f32[1,a,256]~0,0.1 f32[1,a,8] f16[1,2,128,4] "
+    "f32[1,a,256]~-1,0 f32[1,a,2]~0,1; 2",
+    "CausalConvWithState 27; ; T[2,c,a] T[c,1,4]; 2",
+    "CausalConvWithState 27; activation=silu; T[2,c,a] T[c,1,3] T[c] T[2,c,2]; 2",
+    "SwiGLU 28; ; T[a,b,C] T[a,b,C]",
+    "SwiGLU 28; alpha=1.702; R[a,b] R[a,b]",
+    "ConvTranspose 22; strides=2,1,2 pads=1,0,1,0,1,1; T[2,c,a,3,b]~-1,1 T[c,b,3,2,3]~-1,1 T[b]",
+    "ConvTranspose 11; group=2 dilations=1,2,1; f32[1,4,3,a,b]~-1,1 f32[4,3,2,2,1]~-1,1",
     NULL,
 };
