@@ -74,4 +74,22 @@ static __device__ __forceinline__ void convert(const any_number &x, bfloat16 *to
     *to = x.kind == any_number::REAL ? __double2bfloat16(x.real) : (bfloat16)small;
 }
 
+/* Stores a real number in a type of gpu_number; a bool is its low byte. */
+static __device__ inline void store_real(gpu_number type, void *y, size_t i, double value) {
+    const any_number number = any_real(value);
+    switch (type) {
+    case GPU_NUMBER_FLOAT: return convert(number, (float *)y + i);
+    case GPU_NUMBER_HALF: return convert(number, (half *)y + i);
+    case GPU_NUMBER_BFLOAT16: return convert(number, (bfloat16 *)y + i);
+    case GPU_NUMBER_DOUBLE: return convert(number, (double *)y + i);
+    case GPU_NUMBER_INT64:
+    case GPU_NUMBER_UINT64: return convert(number, (int64_t *)y + i);
+    case GPU_NUMBER_INT32:
+    case GPU_NUMBER_UINT32: return convert(number, (int32_t *)y + i);
+    case GPU_NUMBER_INT16:
+    case GPU_NUMBER_UINT16: return convert(number, (int16_t *)y + i);
+    default: return convert(number, (uint8_t *)y + i);
+    }
+}
+
 #endif

@@ -74,21 +74,8 @@ static __device__ unsigned rank_of(generator &g, bool flag, unsigned *all) {
 
 /* ---- elements ---- */
 
-static __device__ void store(const gpu_random &p, size_t i, double value) {
-    const any_number number = any_real(value);
-    switch (p.y_type) {
-    case GPU_NUMBER_FLOAT: return convert(number, (float *)p.y + i);
-    case GPU_NUMBER_HALF: return convert(number, (half *)p.y + i);
-    case GPU_NUMBER_BFLOAT16: return convert(number, (bfloat16 *)p.y + i);
-    case GPU_NUMBER_DOUBLE: return convert(number, (double *)p.y + i);
-    case GPU_NUMBER_INT64:
-    case GPU_NUMBER_UINT64: return convert(number, (int64_t *)p.y + i);
-    case GPU_NUMBER_INT32:
-    case GPU_NUMBER_UINT32: return convert(number, (int32_t *)p.y + i);
-    case GPU_NUMBER_INT16:
-    case GPU_NUMBER_UINT16: return convert(number, (int16_t *)p.y + i);
-    default: return convert(number, (uint8_t *)p.y + i);
-    }
+static __device__ __forceinline__ void store(const gpu_random &p, size_t i, double value) {
+    store_real(p.y_type, p.y, i, value);
 }
 
 static __device__ __forceinline__ double scaled(const gpu_random &p, double drawn) {

@@ -139,5 +139,12 @@ const char *const operator_kernel_cases[] = {
     "SwiGLU 28; alpha=1.702; R[a,b] R[a,b]",
     "ConvTranspose 22; strides=2,1,2 pads=1,0,1,0,1,1; T[2,c,a,3,b]~-1,1 T[c,b,3,2,3]~-1,1 T[b]",
     "ConvTranspose 11; group=2 dilations=1,2,1; f32[1,4,3,a,b]~-1,1 f32[4,3,2,2,1]~-1,1",
+    /* ---- windows of signals ---- */
+    "HannWindow 17; ; i32[]=400",
+    "HammingWindow 17; periodic=0 output_datatype=11; i64[]=33",
+    "BlackmanWindow 17; output_datatype=10; i32[]=100",
+    "HannWindow 17; output_datatype=7; i32[]=1",
+    "MelWeightMatrix 17; ; i32[]=20 i32[]=400 i32[]=16000 f32[]=0 f32[]=8000",
+    "MelWeightMatrix 17; output_datatype=11; i64[]=5 i64[]=64 i64[]=8000 f64[]=100 f64[]=3000",
     NULL,
 };
