@@ -67,6 +67,8 @@ static tort_status run_gather_nd(const tort_call *call) {
 const tort_kernel tort_cuda_gather_kernels[] = {
     {"", "Gather", "gather", .claim = tort_cuda_claim_movable, .prepare = CUDA_ONLY(prepare),
      .run = CUDA_ONLY(run_gather), .variant = GPU_GATHER},
+    {"com.microsoft", "TorchEmbedding", "gather", .claim = tort_cuda_claim_movable, .prepare = CUDA_ONLY(prepare),
+     .run = CUDA_ONLY(run_gather), .variant = GPU_GATHER},
     {"", "GatherElements", "gather_elements", .claim = tort_cuda_claim_movable, .prepare = CUDA_ONLY(prepare),
      .run = CUDA_ONLY(run_gather_elements), .variant = GPU_GATHER_ELEMENTS},
     {"", "GatherND", "gather_nd", .claim = tort_cuda_claim_movable, .prepare = CUDA_ONLY(prepare),

@@ -146,5 +146,6 @@ const char *const operator_kernel_cases[] = {
     "HannWindow 17; output_datatype=7; i32[]=1",
     "MelWeightMatrix 17; ; i32[]=20 i32[]=400 i32[]=16000 f32[]=0 f32[]=8000",
     "MelWeightMatrix 17; output_datatype=11; i64[]=5 i64[]=64 i64[]=8000 f64[]=100 f64[]=3000",
+    "com.microsoft.TorchEmbedding 1; ; T[9,b] i64[a,3]~0,8",
     NULL,
 };
