@@ -70,7 +70,6 @@ double tort_generator_normal(tort_generator *generator) {
 }
 
 bool tort_generator_decide(tort_generator *generator, double p) {
-    if (!(p > 0)) return false; /* p = 0 draws no number, as in numpy */
     double u = tort_generator_uniform(generator);
     return p <= 0.5 ? u > 1 - p : u <= p;
 }

@@ -424,6 +424,7 @@ const char *const elementwise_cases[] = {
     "RandomNormalLike 1; mean=1.0 scale=2.0 seed=3.0; f32[2,3] 0 0 0 0 0 0 -> f32[2,3] 4.57726 1.87302 1.19299 "
     "-2.72699 0.445224 0.290482",
     "Bernoulli 15; seed=3.0 dtype=6; f32[5] 0.5 0.25 0.75 0 1 -> i32[5] 1 0 1 0 1",
+    "Bernoulli 15; seed=3.0 dtype=6; f32[8] 0 0.5 0 0.5 0.25 0.75 0 0.5 -> i32[8] 0 1 0 1 1 0 0 0", /* numpy's */
     "Multinomial 7; sample_size=3 dtype=7; f32[2,3] 0 -inf -inf -inf -inf 2 -> i64[2,3] 0 0 0 2 2 2",
     "RandomUniformLike 22; low=-1.0 high=3.0 seed=3.0; bf16[2,3] 0 0 0 0 0 0 -> bf16[2,3] 1.20312 1.83594 0.164062 "
     "1.04688 2.57812 2.57812",
