@@ -97,13 +97,21 @@ static __device__ double pick(const gpu_random &p, size_t lane, double u) {
 
 /* ---- draws ---- */
 
+/* An element from a uniform number. */
+static __device__ __forceinline__ double element(const gpu_random &p, size_t i, double u) {
+    if (p.drawn == GPU_UNIFORM) return scaled(p, u);
+    if (p.drawn == GPU_MULTINOMIAL) return pick(p, i / p.samples, u);
+    const double share = any_number_at(p.x_type, p.x, i).real;
+    if (!(share >= 0 && share <= 1))
+        report_fault((gpu_status *)p.status, p.node, GPU_FAULT_PROBABILITY, __double_as_longlong(share), i, 1);
+    return (share <= 0.5 ? u > 1 - share : u <= share) ? 1.0 : 0.0;
+}
+
 static __device__ void draw_uniform(const gpu_random &p, generator &g) {
     for (size_t first = 0; first < p.count; first += UNIFORMS) {
         renew(g);
-        for (unsigned i = threadIdx.x; i < UNIFORMS && first + i < p.count; i += THREADS) {
-            const double u = uniform(g, i);
-            store(p, first + i, p.drawn == GPU_UNIFORM ? scaled(p, u) : pick(p, (first + i) / p.samples, u));
-        }
+        for (unsigned i = threadIdx.x; i < UNIFORMS && first + i < p.count; i += THREADS)
+            store(p, first + i, element(p, first + i, uniform(g, i)));
     }
 }
 
@@ -127,33 +135,11 @@ static __device__ void draw_normal(const gpu_random &p, generator &g) {
     }
 }
 
-/* A probability of 0 draws no number. */
-static __device__ void draw_bernoulli(const gpu_random &p, generator &g) {
-    unsigned used = UNIFORMS;
-    for (size_t first = 0; first < p.count;) {
-        if (used == UNIFORMS) renew(g), used = 0;
-        const unsigned room = min(UNIFORMS - used, (unsigned)THREADS);
-        const size_t i = first + threadIdx.x;
-        const bool there = threadIdx.x < room && i < p.count;
-        const double share = there ? any_number_at(p.x_type, p.x, i).real : 0;
-        unsigned all;
-        const unsigned at = used + rank_of(g, share > 0, &all);
-        if (there && !(share >= 0 && share <= 1))
-            report_fault((gpu_status *)p.status, p.node, GPU_FAULT_PROBABILITY, __double_as_longlong(share), i, 1);
-        const double u = share > 0 ? uniform(g, at) : 0;
-        if (there) store(p, i, share > 0 && (share <= 0.5 ? u > 1 - share : u <= share) ? 1.0 : 0.0);
-        used += all;
-        first += room;
-    }
-}
-
 static __global__ void __launch_bounds__(THREADS) random_numbers(const gpu_random p) {
     __shared__ generator g;
     start(g, p.seed);
     if (p.drawn == GPU_NORMAL)
         draw_normal(p, g);
-    else if (p.drawn == GPU_BERNOULLI)
-        draw_bernoulli(p, g);
     else
         draw_uniform(p, g);
 }
