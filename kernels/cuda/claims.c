@@ -69,3 +69,10 @@ tort_verdict tort_cuda_claim_rank(const tort_node_view *node) {
     return tort_no(TORT_NO_DYNAMIC, "give the model's inputs their shapes (--shape NAME=1x3x224x224)",
                    "the rank of X is unknown while planning");
 }
+
+#ifndef CUDA_DEVICE
+tort_status tort_cuda_measures_elsewhere(const tort_call *call, tort_info *outputs) {
+    (void)outputs;
+    return tort_fail(call->error, TORT_E_INTERNAL, "this build has no CUDA");
+}
+#endif

@@ -45,6 +45,9 @@ tort_verdict tort_cuda_claim_float(const tort_target *target, const tort_node_vi
 /* Accepts input 0 of these types, or of bfloat16 if the device's code has tensor cores for it: for products on
  * tensor cores. */
 tort_verdict tort_cuda_claim_product(const tort_target *target, const tort_node_view *node);
+#ifndef CUDA_DEVICE
+tort_status tort_cuda_measures_elsewhere(const tort_call *call, tort_info *outputs); /* never called */
+#endif
 /* Accepts floats of 16 to 64 bits; claim_number also integers of 8 to 64 bits. */
 tort_verdict tort_cuda_claim_real(const tort_target *target, const tort_node_view *node);
 tort_verdict tort_cuda_claim_number(const tort_target *target, const tort_node_view *node);

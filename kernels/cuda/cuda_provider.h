@@ -27,12 +27,15 @@
 #define CUDA_LIBRARY_NOTE ""
 #endif
 
-/* Usage in a row: `.run = CUDA_ONLY(run_conv)`; the function itself is inside #ifdef CUDA_DEVICE. */
+/* Usage in a row: `.run = CUDA_ONLY(run_conv)`; the function itself is inside #ifdef CUDA_DEVICE. `.measure` is
+ * CUDA_MEASURE(...): a plan for a device that is only described must know that the row measures. */
 #if defined(TORT_CUDA) || defined(TORT_CUDASIM)
 #define CUDA_DEVICE 1
 #define CUDA_ONLY(function) function
+#define CUDA_MEASURE(function) function
 #else
 #define CUDA_ONLY(function) NULL
+#define CUDA_MEASURE(function) tort_cuda_measures_elsewhere
 #endif
 
 enum { FIRST_WITH_TF32 = 80 }; /* compute capability */

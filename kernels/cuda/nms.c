@@ -77,7 +77,7 @@ static tort_status run(const tort_call *call) {
 #endif
 
 const tort_kernel tort_cuda_nms_kernels[] = {
-    {"", "NonMaxSuppression", "nms", .size = size_nms, .measure = CUDA_ONLY(measure), .prepare = CUDA_ONLY(prepare),
+    {"", "NonMaxSuppression", "nms", .size = size_nms, .measure = CUDA_MEASURE(measure), .prepare = CUDA_ONLY(prepare),
      .run = CUDA_ONLY(run)},
     {.op = NULL},
 };

@@ -153,9 +153,9 @@ static tort_status run_compress(const tort_call *call) {
 #endif
 
 const tort_kernel tort_cuda_select_kernels[] = {
-    {"", "NonZero", "nonzero", .claim = claim_nonzero, .size = size_nonzero, .measure = CUDA_ONLY(measure_nonzero),
+    {"", "NonZero", "nonzero", .claim = claim_nonzero, .size = size_nonzero, .measure = CUDA_MEASURE(measure_nonzero),
      .prepare = CUDA_ONLY(prepare_nonzero), .run = CUDA_ONLY(run_nonzero)},
     {"", "Compress", "compress", .claim = tort_cuda_claim_movable, .size = size_compress,
-     .measure = CUDA_ONLY(measure_compress), .prepare = CUDA_ONLY(prepare_compress), .run = CUDA_ONLY(run_compress)},
+     .measure = CUDA_MEASURE(measure_compress), .prepare = CUDA_ONLY(prepare_compress), .run = CUDA_ONLY(run_compress)},
     {.op = NULL},
 };

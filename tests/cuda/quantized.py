@@ -73,19 +73,19 @@ def left_to_cpu(program, path, shapes):
     """Lines "sm_N OPERATOR: reason", each once; what is copied but inputs and outputs; and what keeps a run from being recorded."""
     model = onnx.load(path).graph
     ports = {port.name for port in (*model.input, *model.output)}
-    for architecture in ARCHITECTURES:
-        plan = json.loads(tinyort(program, "plan", path, *shapes, "--ep", "cudasim:libraries=off,cpu", "--target", f"cudasim:sm_{architecture}", "--json"))
+    for provider, architecture in (*(("cudasim", number) for number in ARCHITECTURES), ("cuda", 80)):  # cuda: described only, but where a GPU is
+        plan = json.loads(tinyort(program, "plan", path, *shapes, "--ep", f"{provider}:libraries=off,cpu", "--target", f"{provider}:sm_{architecture}", "--json"))
         for node in plan["nodes"]:
             if node["provider"] == "cpu":
                 yield f"sm_{architecture} {node['op']}: {node['verdicts'][0]['message']}"
         yield from (f"copies {copy['value']}" for copy in plan["copies"] if copy["value"] not in ports)
         recording = plan["recording"]
         if recording["state"] != "whole":
-            yield f"recorded up to {recording['node']}, {recording['state']}: {recording['recorded']} nodes of {plan_nodes(plan)}"
+            yield f"recorded up to {recording['node']}, {recording['state']}: {recording['recorded']} nodes of {plan_nodes(plan, provider)}"
 
 
-def plan_nodes(plan):
-    return sum(node["provider"] == "cudasim" for node in plan["nodes"])
+def plan_nodes(plan, provider):
+    return sum(node["provider"] == provider for node in plan["nodes"])
 
 
 def outputs(program, path, chain, feed, folder):
