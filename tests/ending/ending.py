@@ -211,6 +211,7 @@ CASES = [
     ("FusedMatMul", [SQUARE, SQUARE], {}, "tinyort"), ("ByteTable", [(UINT8, LARGE), np.arange(256, dtype=np.uint8)], {}, "tinyort"), ("FusedAttention", [[1, 8, 4096, 64], [1, 8, 64, 4096], [1, 8, 4096, 64]], {}, "tinyort"),
     ("FusedConv", [[1, 64, 256, 256], [64, 64, 3, 3]], {"activation": "relu"}, "tinyort"), ("FusedGemm", [SQUARE, SQUARE], {"activation": "relu"}, "tinyort"), ("JoinedMatMul", [SQUARE, SQUARE, SQUARE], {}, "tinyort"),
     ("QLinearMatMul", [(UINT8, SQUARE), scale, zero_point, (UINT8, SQUARE), scale, zero_point, scale, zero_point, (INT32, [4096])], {}, "tinyort"),
+    ("QLinearConvAdd", [(UINT8, [1, 3, 1000, 1000]), scale, zero_point, np.ones((3, 3, 200, 200), np.uint8), *[scale, zero_point] * 2, None, (UINT8, [1, 3, 801, 801]), *[scale, zero_point] * 2], {}, "tinyort"),
     ("QLinearConvTranspose", [(UINT8, [1, 1, 1000, 1000]), scale, zero_point, (UINT8, [1, 1, 700, 700]), scale, zero_point, scale, zero_point], {}, "tinyort"),
     ("QLinearResize", [(UINT8, [1, 1, 1000, 1000]), *[scale, zero_point] * 2, None, np.array([1, 1, 4, 4], np.float32)], {"mode": "linear"}, "tinyort"),
     ("QLinearLayerNormalization", [(UINT8, [16, 1 << 20]), *[scale, zero_point] * 2, [1 << 20]], {}, "tinyort"),
