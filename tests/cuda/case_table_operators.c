@@ -94,6 +94,8 @@ const char *const operator_kernel_cases[] = {
     "Cast 25; to=25; u8[a,b]~0,255",
     "CastLike 25; ; f32[a,b]~-9,9 u4[1]~0,1",
     /* ---- random numbers ---- */
+    "RandomUniform 22; seed=4 low=-2 high=5 shape=7,300; ",
+    "RandomNormal 22; seed=5 mean=1 scale=3 dtype=11 shape=401; ",
     "RandomUniformLike 22; seed=3 low=-2 high=5; T[a,b]",
     "RandomUniformLike 22; seed=0 dtype=11; f32[7,300]",
     "RandomNormalLike 22; seed=8 mean=1 scale=3; T[a,B]",
