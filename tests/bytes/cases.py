@@ -311,6 +311,26 @@ def own_cases(random, thorough):
             x, w = numbers(random, kind, (2, 4, 5, 3), x_scale, x_zero), filters(random, np.int8, (4, 6, 3, 3), 1, [1 / 127], [0])
             for scale, zero in list(result_scales(kind, spread(x.real(), w.real()), random))[: None if thorough else 2]:
                 yield Case("transposed", [x, w], "", spread, kind, scale, zero, "", two_sided("ConvTranspose"), "tinyort.QLinearConvTranspose<strides=[2,2]>")
+    yield from summed_cases(random, thorough)
+
+
+def summed_cases(random, thorough):
+    """Convolutions with the sum behind them. Scales of the product are powers of two, so that the bytes between the two are exact in double."""
+    for (kind, weights), name in itertools.product(((np.uint8, np.int8), (np.int8, np.int8)), ("square", "point", "first", "depthwise")):
+        x_shape, w_shape, attributes = CONVOLUTIONS[name]
+        x, w = numbers(random, kind, x_shape, 1 / 128, zeros_of(kind, random)[2]), filters(random, weights, w_shape, 0, [1 / 128], [0])
+        product = conv(x.real(), w.real(), **attributes)
+        between, middle = np.float32(2.0 ** np.ceil(np.log2(np.abs(product).max() / 100))), single(zeros_of(kind, random)[2], kind)
+
+        def compute(x, w, s, kind=kind, more=attributes, scale=float(between), zero=int(middle)):
+            low, high = limits(kind)
+            return (np.clip(np.rint(conv(x, w, **more) / scale) + zero, low, high) - zero) * scale + s
+
+        for s_scale, s_zero in zip(SCALES, zeros_of(kind, random)):
+            s = numbers(random, kind, product.shape, 40 * s_scale, s_zero)
+            for scale, zero in list(result_scales(kind, compute(x.real(), w.real(), s.real()), random))[: None if thorough else 2]:
+                inputs = lambda names, y, z, _: [*flat(names[:2]), "yes", "middle", "", *flat(names[2:]), y, z]
+                yield Case(f"summed_{name}", [x, w, s], "", compute, kind, scale, zero, "", inputs, f"tinyort.QLinearConvAdd{written(attributes)}", more=[between, middle])
 
 
 def all_cases(thorough):

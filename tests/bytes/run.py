@@ -74,9 +74,10 @@ class Model:
             y = self.node(case.op, inputs, f"{tag}_real")
             self.wanted.append((self.node("QuantizeLinear", [y, *ends], f"{tag}_graph"), case, wanted))
         if case.linear:
-            if case.more:
-                self.value(case.more[0], f"{tag}_yes")
-            inputs = [f"{tag}_yes" if name == "yes" else name for name in case.linear(names, *ends, bias[0] if case.bias is not None else "")]
+            more = {name: f"{tag}_{name}" for name, _ in zip(("yes", "middle"), case.more)}
+            for array, name in zip(case.more, more.values()):
+                self.value(array, name)
+            inputs = [more.get(name, name) for name in case.linear(names, *ends, bias[0] if case.bias is not None else "")]
             self.wanted.append((self.node(case.linear_op, inputs, f"{tag}_operator"), case, wanted))
 
     def save(self, folder):
