@@ -24,8 +24,8 @@
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
-/* Packed weights: [tile of filters][word][filter][4], then the sum of each filter. A tile has `tile` filters, the
- * last one as many blocks as remain. */
+/* Packed weights: [tile of filters][word][filter][4], then the sum of each filter, and those of tort_turned. A tile has
+ * `tile` filters, the last one as many blocks as remain. */
 typedef struct shape {
     bool on_unit;
     int64_t filters, tile; /* in whole blocks */
@@ -54,7 +54,7 @@ static tort_status pack_size(const tort_target *target, const tort_node_view *no
                              tort_error *error) {
     const shape s = shape_of(node->params, tort_bytes_choose(target->instructions));
     int64_t size;
-    if (__builtin_mul_overflow(s.words + 1, s.filters * 4, &size)) return tort_out_of_memory(error, SIZE_MAX);
+    if (__builtin_mul_overflow(s.words + 2, s.filters * 4, &size)) return tort_out_of_memory(error, SIZE_MAX);
     *bytes = (size_t)size;
     *consumed = 1u << tort_qlinear_conv_inputs.w;
     return TORT_OK;
@@ -91,11 +91,16 @@ static void order_words(struct tort_watch *watch, const shape *s, const int8_t *
     }
 }
 
-static int32_t sum_of(struct tort_watch *watch, const int8_t *weights, int64_t count) {
-    int32_t sum = 0;
+/* Sums a filter, and tort_turned of its weights. */
+static void sum_filter(struct tort_watch *watch, const int8_t *weights, int64_t count, int32_t *all, int32_t *turned) {
+    int32_t sum = 0, more = 0;
     for (int64_t at = 0; at < count && tort_row_goes_on(watch, at); at += TORT_PART)
-        for (int64_t i = at; i < at + tort_part_count(count, at); i++) sum += weights[i];
-    return sum;
+        for (int64_t i = at; i < at + tort_part_count(count, at); i++) {
+            sum += weights[i];
+            more += tort_turned(weights[i]);
+        }
+    *all = sum;
+    *turned = more;
 }
 
 /* Packs `count` filters into a tile of `lanes`: each is ordered by itself (1 x 1 filters already are), then their
@@ -120,7 +125,7 @@ static tort_status prepare_weights(tort_prepare *prepare) {
     const int8_t *weights = prepare->node->inputs[tort_qlinear_conv_inputs.w].data;
     uint8_t *packed = prepare->packed;
     int64_t done = 0;
-    int32_t *sums = (int32_t *)(void *)(packed + s.words * s.filters * 4);
+    int32_t *sums = (int32_t *)(void *)(packed + s.words * s.filters * 4), *turned = sums + s.filters;
     if (!weights) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
     const size_t bytes = (size_t)(s.words * s.tile * 4); /* cannot overflow: pack_size has checked a larger number */
     uint8_t *ordered = tort_alloc(prepare->env, bytes);
@@ -131,7 +136,8 @@ static tort_status prepare_weights(tort_prepare *prepare) {
                   packed + first * s.words * 4);
     }
     for (int64_t f = 0; f < s.filters && tort_work_goes_on(prepare->watch, &done, size); f++)
-        sums[f] = f < p->filters ? sum_of(prepare->watch, weights + f * size, size) : 0;
+        sum_filter(prepare->watch, weights + tort_min(f, p->filters) * size, f < p->filters ? size : 0, sums + f,
+                   turned + f);
     tort_free(prepare->env, ordered, bytes);
     return TORT_OK;
 }
@@ -423,14 +429,16 @@ static void conv_part(void *arg, int64_t begin, int64_t end) {
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-/* Folds the zero point into the bias, modulo 2^32 as the sums are. Clamping a bias to 2^30 changes no result: it
- * saturates anyway. */
+/* Folds the zero point into the bias, and what tiles lack, modulo 2^32 as the sums are. Clamping a bias to 2^30 changes
+ * no result: it saturates anyway. */
 static void fill_bias(const conv_job *job, const int32_t *bias, int32_t *to) {
     const int32_t *sums = (const int32_t *)(const void *)(job->packed + job->shape.words * job->shape.filters * 4);
+    const int32_t *turned = sums + job->shape.filters;
     for (int64_t f = 0; f < job->shape.filters; f++) {
         const int64_t given = bias && f < job->params->filters ? bias[f] : 0;
         const int64_t usual = tort_min(tort_max(given, -(1 << 30)), 1 << 30);
-        to[f] = (int32_t)(uint32_t)(uint64_t)(usual - (int64_t)job->x_zero * sums[f]);
+        const int64_t lacking = job->device->bytes->turned ? turned[f] : 0;
+        to[f] = (int32_t)(uint32_t)(uint64_t)(usual + lacking - (int64_t)job->x_zero * sums[f]);
     }
 }
 

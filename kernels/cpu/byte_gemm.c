@@ -62,11 +62,12 @@ int64_t tort_packed_byte_rows_size(const tort_bytes *bytes, int64_t lines, int64
 }
 
 int64_t tort_packed_byte_columns_size(const tort_bytes *bytes, int64_t lines, int64_t k) {
-    return packed_size(tort_round_up(lines, bytes->tile_columns), tort_round_up(k, 4));
+    const int64_t turned = bytes->turned ? (int64_t)sizeof(int32_t) : 0;
+    return packed_size(tort_round_up(lines, bytes->tile_columns), tort_round_up(k, 4) + turned);
 }
 
 static tort_packed_bytes packed_at(const void *packed, int64_t bytes) {
-    if (!packed) return (tort_packed_bytes){NULL, NULL};
+    if (!packed) return (tort_packed_bytes){.panels = NULL};
     return (tort_packed_bytes){.panels = packed, .sums = (const int32_t *)(const void *)((const char *)packed + bytes)};
 }
 
@@ -75,7 +76,10 @@ tort_packed_bytes tort_packed_byte_rows(const tort_bytes *bytes, const void *pac
 }
 
 tort_packed_bytes tort_packed_byte_columns(const tort_bytes *bytes, const void *packed, int64_t lines, int64_t k) {
-    return packed_at(packed, tort_round_up(lines, bytes->tile_columns) * tort_round_up(k, 4));
+    const int64_t padded = tort_round_up(lines, bytes->tile_columns);
+    tort_packed_bytes found = packed_at(packed, padded * tort_round_up(k, 4));
+    if (packed && bytes->turned) found.turned = found.sums + padded;
+    return found;
 }
 
 /* Packs rows first..last, in whole tiles. sums: of row `first` on, or NULL. */
@@ -156,51 +160,39 @@ static void pack_panel(const tort_simd *simd, const tort_bytes *bytes, uint8_t *
         gather_panel(bytes, panel, b, first, columns, k);
 }
 
-/* Returns the value of a stored byte. Flipping the highest bit of an unsigned byte is an XOR; the sign is applied by
- * XOR and subtraction, without a branch. */
-static int32_t value_of(const tort_byte_sign *sign, uint8_t byte) {
-    const int32_t turned = sign->is_signed ? 128 : 0;
-    return (byte ^ sign->flip ^ turned) - turned;
-}
-
-/* Sums adjacent lines in the order of memory. */
-static void sum_side_by_side(const tort_byte_matrix *b, int64_t lines, int64_t k, int32_t *restrict sums) {
-    const tort_byte_sign sign = b->sign;
-    for (int64_t j = 0; j < k; j++) {
-        const uint8_t *restrict from = b->data + j * b->k_stride;
-        for (int64_t c = 0; c < lines; c++) sums[c] = sum32(sums[c], value_of(&sign, from[c]));
+/* Sums the columns of a panel by multiplying it with a row of ones, and what tiles lack of them (`turned`, NULL if the
+ * table has no such thing) with a row of zeros: that makes its negative. Lists have an element per column of a panel.
+ */
+static void sum_panel(const tort_bytes *bytes, const uint8_t *panel, int64_t k, bool unsigned_rows, int32_t *sums,
+                      int32_t *turned) {
+    enum { CHUNKS = 32, WORDS = CHUNKS * TORT_BYTE_CHUNK / 4, ROWS = 2 };
+    const int64_t lanes = bytes->tile_columns, words = (k + 3) / 4;
+    uint8_t rows[CHUNKS][ROWS][TORT_BYTE_CHUNK];
+    _Alignas(64) int32_t made[MAX_TILE];
+    tort_byte_tile tile = {.rows = rows[0][0],
+                           .row_count = turned ? 2 : 1,
+                           .chunk_rows = ROWS,
+                           .column_count = bytes->tile_columns,
+                           .unsigned_rows = unsigned_rows,
+                           .sums = made};
+    for (int c = 0; c < CHUNKS; c++) {
+        memset(rows[c][0], 1, TORT_BYTE_CHUNK);
+        memset(rows[c][1], 0, TORT_BYTE_CHUNK);
     }
-}
-
-static int32_t sum_line(const uint8_t *from, int64_t stride, int64_t k, const tort_byte_sign *sign) {
-    uint32_t sum = 0;
-    if (stride == 1)
-        for (int64_t j = 0; j < k; j++) sum += (uint32_t)value_of(sign, from[j]);
-    else
-        for (int64_t j = 0; j < k; j++) sum += (uint32_t)value_of(sign, from[j * stride]);
-    return (int32_t)sum;
-}
-
-/* Makes the sums of all lines, in parts of k and of lines. */
-static void sum_lines(struct tort_watch *watch, const tort_byte_matrix *b, int64_t lines, int64_t k, int32_t *sums) {
-    const int64_t wide = tort_min(lines, TORT_PART), deep = tort_max(1, TORT_PART / tort_max(1, wide));
-    int64_t done = 0;
-    memset(sums, 0, (size_t)lines * sizeof *sums);
-    for (int64_t at = 0; at < k; at += deep)
-        for (int64_t first = 0; first < lines; first += wide) {
-            const int64_t count = tort_min(wide, lines - first), depth = tort_min(deep, k - at);
-            tort_byte_matrix part = *b;
-            part.data += at * b->k_stride + first * b->line_stride;
-            if (!tort_work_goes_on(watch, &done, count * depth)) return;
-            if (b->line_stride == 1) {
-                sum_side_by_side(&part, count, depth, sums + first);
-                continue;
-            }
-            for (int64_t c = 0; c < count; c++) {
-                const int32_t sum = sum_line(part.data + c * b->line_stride, b->k_stride, depth, &b->sign);
-                sums[first + c] = sum32(sums[first + c], sum);
-            }
+    for (int64_t j = 0; j < lanes; j++) sums[j] = 0;
+    for (int64_t j = 0; turned && j < lanes; j++) turned[j] = 0;
+    for (int64_t word = 0; word < words; word += WORDS) {
+        tile.columns = panel + word * 4 * lanes;
+        tile.words = tort_min(WORDS, words - word);
+        for (int64_t i = k; i < 4 * words && word + WORDS >= words; i++) /* a panel has anything beyond k */
+            rows[(i - 4 * word) / TORT_BYTE_CHUNK][0][i % TORT_BYTE_CHUNK] = 0;
+        bytes->tile(&tile);
+        for (int64_t j = 0; j < lanes; j++) {
+            const int32_t less = turned ? made[lanes + j] : 0;
+            sums[j] = sum32(sums[j], sum32(made[j], -less));
+            if (turned) turned[j] = sum32(turned[j], -less);
         }
+    }
 }
 
 /* Packs a panel of `columns` columns from `first` on in pieces of k; *done: see tort_work_goes_on. */
@@ -224,10 +216,13 @@ void tort_pack_byte_columns(struct tort_watch *watch, const tort_simd *simd, con
     int64_t done = 0;
     for (int64_t first = 0; first < whole; first += columns)
         pack_in_pieces(watch, &done, simd, bytes, packed + first * size, b, first, (int32_t)columns, k);
-    if (!tort_zero_bytes(watch, packed + whole * size, (size_t)(packed_size(padded, size) - whole * size))) return;
+    const int64_t all = tort_packed_byte_columns_size(bytes, lines, k);
+    if (!tort_zero_bytes(watch, packed + whole * size, (size_t)(all - whole * size))) return;
     if (whole < lines)
         pack_in_pieces(watch, &done, simd, bytes, packed + whole * size, b, whole, (int32_t)(lines - whole), k);
-    sum_lines(watch, b, lines, k, (int32_t *)(void *)(packed + padded * size));
+    int32_t *sums = (int32_t *)(void *)(packed + padded * size), *turned = bytes->turned ? sums + padded : NULL;
+    for (int64_t first = 0; first < lines && tort_work_goes_on(watch, &done, columns * k); first += columns)
+        sum_panel(bytes, packed + first * size, k, true, sums + first, turned ? turned + first : NULL);
 }
 
 /* ---- the buffer of a part ---------------------------------------------------------------------------------------- */
@@ -237,14 +232,15 @@ void tort_pack_byte_columns(struct tort_watch *watch, const tort_simd *simd, con
 typedef struct column_lists {
     const int32_t *add, *times; /* NULL: absent */
     const float *factors, *floats;
-    int32_t sums[MAX_COLUMNS], made[MAX_COLUMNS]; /* sums: of columns packed during the run; made: what is added */
+    int32_t sums[MAX_COLUMNS], turned[MAX_COLUMNS]; /* of columns packed during the run */
+    int32_t made[MAX_COLUMNS];                      /* what is added */
     int32_t copies[3][MAX_COLUMNS];
 } column_lists;
 
 /* The parts of a buffer, in this order. */
 typedef struct parts {
-    int64_t rows_at_once, columns_at_once;                         /* multiples of the tile */
-    int64_t rows, ones, lists, columns, column_lists, dots, total; /* bytes of each */
+    int64_t rows_at_once, columns_at_once;                   /* multiples of the tile */
+    int64_t rows, lists, columns, column_lists, dots, total; /* bytes of each */
 } parts;
 
 /* Lists per row: sums, add, times, factors. */
@@ -257,12 +253,11 @@ static void divide(const tort_bytes *bytes, int64_t m, int64_t k, bool rows_pack
     if (!rows_packed && p->rows_at_once > wanted) p->rows_at_once = wanted > tile ? wanted : tile;
     if (panels > 1 && !columns_packed) p->columns_at_once *= panels < 4 ? panels : 4;
     p->rows = rows_packed ? 0 : p->rows_at_once * row_bytes(k);
-    p->ones = columns_packed ? 0 : tile * row_bytes(k);
     p->lists = tort_round_up(p->rows_at_once * ROW_LISTS * (int64_t)sizeof(int32_t), 64);
     p->columns = columns_packed ? 0 : p->columns_at_once * tort_round_up(k, 4) + SLACK;
     p->column_lists = p->columns_at_once / bytes->tile_columns * (int64_t)sizeof(column_lists);
     p->dots = MAX_DOTS * row_bytes(k);
-    p->total = tort_round_up(p->rows + p->ones + p->lists + p->columns + p->column_lists + p->dots, 64);
+    p->total = tort_round_up(p->rows + p->lists + p->columns + p->column_lists + p->dots, 64);
 }
 
 int64_t tort_byte_gemm_buffer(const tort_bytes *bytes, int64_t m, int64_t k, bool rows_packed, bool columns_packed) {
@@ -278,7 +273,7 @@ int64_t tort_byte_gemm_buffer(const tort_bytes *bytes, int64_t m, int64_t k, boo
 typedef struct work {
     const tort_byte_gemm *g;
     parts parts;
-    uint8_t *rows, *ones, *columns;
+    uint8_t *rows, *columns;
     uint8_t *dots; /* leftover columns of the last panel, each with contiguous bytes */
     int32_t *row_sums, *row_add, *row_times;
     float *row_factors;
@@ -294,6 +289,11 @@ static bool wants_row_sums(const tort_byte_gemm *g) {
 
 static bool wants_column_sums(const tort_byte_gemm *g) {
     return g->row_zeros.each || g->row_zeros.one != 0;
+}
+
+/* True if sums of tiles lack something of each column. */
+static bool turns(const tort_byte_gemm *g) {
+    return g->unsigned_rows && g->bytes->turned;
 }
 
 #define MIN_FACTOR 0x1p-15f
@@ -342,8 +342,9 @@ static const void *list_of(const work *w, const void *list, int64_t n, int32_t c
     return copy;
 }
 
-/* Fills the lists of a panel of columns. sums: of the columns from n on. */
-static void fill_columns(const work *w, column_lists *lists, int64_t n, int32_t columns, const int32_t *sums) {
+/* Fills the lists of a panel of columns. sums, turned: of the columns from n on, or NULL. */
+static void fill_columns(const work *w, column_lists *lists, int64_t n, int32_t columns, const int32_t *sums,
+                         const int32_t *turned) {
     static const int32_t nothing[MAX_COLUMNS];
     static const float ones[MAX_COLUMNS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
                                             1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -351,11 +352,13 @@ static void fill_columns(const work *w, column_lists *lists, int64_t n, int32_t 
     const bool by_rows = w->times && !g->column_zeros.each;
     const uint32_t times = sums && !by_rows ? 0u - (uint32_t)g->row_zeros.one : 0;
     const int32_t *bias = g->column_bias ? g->column_bias + n : nothing, *sum = times ? sums : nothing;
+    const int32_t *more = turned ? turned : nothing;
     int32_t *restrict made = lists->made;
     lists->add = nothing;
-    if (times || g->column_bias) {
+    if (times || g->column_bias || turned) {
         memset(made, 0, sizeof lists->made);
-        for (int32_t j = 0; j < columns; j++) made[j] = (int32_t)(times * (uint32_t)sum[j] + (uint32_t)bias[j]);
+        for (int32_t j = 0; j < columns; j++)
+            made[j] = (int32_t)(times * (uint32_t)sum[j] + (uint32_t)bias[j] + (uint32_t)more[j]);
         lists->add = made;
     }
     lists->times = by_rows ? list_of(w, sums, 0, columns, lists->copies[0])
@@ -482,10 +485,10 @@ static void multiply_tile(const work *w, const uint8_t *rows, const uint8_t *col
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* Sums the columns of a panel by multiplying it with a row of ones. */
-static const int32_t *sum_columns(const work *w, const uint8_t *panel, column_lists *lists) {
-    const tort_byte_gemm *g = w->g;
-    const tort_byte_tile tile = {.rows = g->ones ? g->ones : w->ones,
+/* Sums the columns of a panel that is packed during the run. Where k has gaps, the caller's row of ones has them too.
+ */
+static void sum_columns(const tort_byte_gemm *g, const uint8_t *panel, column_lists *lists) {
+    const tort_byte_tile tile = {.rows = g->ones,
                                  .columns = panel,
                                  .words = (g->k + 3) / 4,
                                  .row_count = 1,
@@ -493,8 +496,10 @@ static const int32_t *sum_columns(const work *w, const uint8_t *panel, column_li
                                  .column_count = g->bytes->tile_columns,
                                  .unsigned_rows = g->unsigned_rows,
                                  .sums = lists->sums};
-    sum_words(g, &tile, g->bytes->tile, 4 * g->bytes->tile_columns);
-    return lists->sums;
+    if (g->ones)
+        sum_words(g, &tile, g->bytes->tile, 4 * g->bytes->tile_columns);
+    else
+        sum_panel(g->bytes, panel, g->k, g->unsigned_rows, lists->sums, turns(g) ? lists->turned : NULL);
 }
 
 /* Packs columns n_first..n_last if needed and fills their lists, also after the end of the run; returns the first
@@ -513,9 +518,10 @@ static const uint8_t *take_columns(const work *w) {
             g->pack(g, n, columns, panel);
         else if (!packed)
             pack_in_pieces(g->call->watch, &done, g->simd, g->bytes, panel, &g->b, n, columns, g->k);
-        const int32_t *found = NULL;
-        if (sums) found = packed ? g->packed_columns.sums + n : sum_columns(w, panel, lists);
-        if (w->by_column || w->times) fill_columns(w, lists, n, columns, found);
+        if (!packed && (sums || turns(g))) sum_columns(g, panel, lists);
+        const int32_t *found = packed ? g->packed_columns.sums + n : lists->sums;
+        const int32_t *turned = packed ? g->packed_columns.turned + n : lists->turned;
+        if (w->by_column || w->times) fill_columns(w, lists, n, columns, sums ? found : NULL, turns(g) ? turned : NULL);
         if (columns < lanes) gather_dots(w, panels + (n - w->n_first) * line, columns);
     }
     return panels;
@@ -555,10 +561,9 @@ static void open_work(const tort_byte_gemm *g, uint8_t *buffer, work *w) {
     divide(g->bytes, g->m, g->k, rows_packed, columns_packed, &w->parts);
     const int64_t list = w->parts.rows_at_once * (int64_t)sizeof(int32_t);
     w->times = g->row_zeros.each || g->column_zeros.each || (g->m <= FEW_ROWS && g->row_zeros.one != 0);
-    w->by_column = g->result == TORT_BYTES_TO_FLOAT || g->column_factors || g->column_bias ||
+    w->by_column = g->result == TORT_BYTES_TO_FLOAT || g->column_factors || g->column_bias || turns(g) ||
                    (!g->row_zeros.each && g->row_zeros.one != 0);
     w->rows = take(&buffer, w->parts.rows);
-    w->ones = take(&buffer, w->parts.ones);
     uint8_t *lists = take(&buffer, w->parts.lists);
     w->row_sums = take(&lists, list);
     w->row_add = take(&lists, list);
@@ -567,9 +572,6 @@ static void open_work(const tort_byte_gemm *g, uint8_t *buffer, work *w) {
     w->columns = take(&buffer, w->parts.columns);
     w->lists = take(&buffer, w->parts.column_lists);
     w->dots = take(&buffer, w->parts.dots);
-    if (columns_packed || g->ones || !wants_column_sums(g)) return;
-    for (int64_t k = 0; k < row_bytes(g->k) && (k % K_AT_ONCE || tort_call_goes_on(g->call, 0)); k++)
-        w->ones[k / TORT_BYTE_CHUNK * g->bytes->tile_rows * TORT_BYTE_CHUNK + k % TORT_BYTE_CHUNK] = k < g->k;
 }
 
 static void make_blocks(work *w, int64_t m_first, int64_t m_last, int64_t n_first, int64_t n_last) {

@@ -31,6 +31,7 @@ typedef struct tort_byte_matrix {
 typedef struct tort_packed_bytes {
     const uint8_t *panels; /* NULL: not packed ahead */
     const int32_t *sums;
+    const int32_t *turned; /* of columns, if tort_bytes.turned: sums of tort_turned */
 } tort_packed_bytes;
 
 /* Zero points as stored: one per line, or `one` for all. */

@@ -32,6 +32,7 @@ typedef struct tort_bytes {
     uint32_t instructions; /* all of these TORT_CPU_ bits are required */
     int32_t tile_rows, tile_columns;
     bool all_signed; /* both operands are signed */
+    bool turned;     /* sums of unsigned rows, and of blocked_tile, lack tort_turned of each byte of their column */
     int32_t width;   /* columns per vector: a tile with no more columns costs half */
     /* Around all tiles of a part, on the thread that makes them: a matrix unit needs a configuration. NULL: nothing.
      * Tiles of up to few_rows rows need none. */
@@ -53,6 +54,11 @@ typedef struct tort_bytes {
     void (*unit_tile)(const struct tort_unit_tile *tile);
     void (*blocked_finish)(const struct tort_blocked_byte_tile *tile, const int32_t *sums);
 } tort_bytes;
+
+/* Returns what the product of any byte of a row and this byte of a column lacks, see byte_vector.h. */
+static inline int32_t tort_turned(int32_t byte) {
+    return byte < 0 ? 127 * byte : 128 * byte;
+}
 
 /* Returns the best table for a target's instructions, with the tile_columns of its tort_simd; NULL: none fits. */
 const tort_bytes *tort_bytes_choose(uint32_t instructions);

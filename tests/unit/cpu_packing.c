@@ -129,16 +129,21 @@ static void check_columns(const columns *c, int64_t line_stride, int64_t k_strid
     tort_pack_byte_columns(NULL, c->simd, c->bytes, packed, &b, c->lines, c->k);
     const tort_packed_bytes found = tort_packed_byte_columns(c->bytes, packed, c->lines, c->k);
     for (int64_t line = 0; line < c->lines; line++) {
-        int32_t sum = 0;
+        int32_t sum = 0, turned = 0;
         for (int64_t j = 0; j < c->k; j++) {
             const uint8_t byte = b.data[line * line_stride + j * k_stride];
             const int64_t at = line / tile * tile * words * 4 + (j / 4 * tile + line % tile) * 4 + j % 4;
             sum += stored_number(&b.sign, byte);
+            turned += tort_turned(stored_number(&b.sign, byte));
             cr_assert_eq(found.panels[at], byte ^ b.sign.flip, "%s: column %lld of %lld, k %lld of %lld", c->simd->name,
                          (long long)line, (long long)c->lines, (long long)j, (long long)c->k);
         }
         cr_assert_eq(found.sums[line], sum, "%s: the sum of column %lld is %d, expected %d", c->simd->name,
                      (long long)line, found.sums[line], sum);
+        const int32_t padded = (int32_t)((4 - c->k % 4) % 4) * (b.sign.flip ? tort_turned(-128) : 0);
+        cr_assert(!found.turned || found.turned[line] == turned || found.turned[line] == turned + padded,
+                  "%s: tiles are said to lack %d of column %lld, and lack %d", c->simd->name,
+                  found.turned ? found.turned[line] : 0, (long long)line, turned);
     }
     free(data);
     free(packed);

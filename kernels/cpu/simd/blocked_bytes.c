@@ -82,12 +82,13 @@ INLINE void multiply_pixels(const tort_blocked_byte_tile *t, int pixels, int vec
         const uint8_t *groups[(BLOCKED_BYTE_PIXELS + 3) / 4];
         for (int g = 0; g < (pixels + 3) / 4; g++) groups[g] = t->x + t->spans[s].offset + 4 * g * step;
         for (int64_t c = t->spans[s].count; c > 0; c--) {
-            mask row[BLOCKED_BYTE_VECTORS];
-            for (int v = 0; v < vectors; v++) row[v] = *(const loose_mask *)(const void *)(w + v * WIDTH * 4);
+            column filters[BLOCKED_BYTE_VECTORS];
+            for (int v = 0; v < vectors; v++)
+                filters[v] = column_of(*(const loose_mask *)(const void *)(w + v * WIDTH * 4));
             __builtin_prefetch(later, 0, 2);
             EACH_PART UNROLL for (int i = 0; i < pixels; i++) {
                 const mask word = broadcast_part(word_at(groups, step, i), ALL_SIGNED, part);
-                for (int v = 0; v < vectors; v++) acc[i][v] = add_part(acc[i][v], word, part_of(row[v], true, part));
+                for (int v = 0; v < vectors; v++) acc[i][v] = add_column(acc[i][v], word, filters[v], part);
             }
             for (int g = 0; g < (pixels + 3) / 4; g++) groups[g] += 4;
             w += vectors * WIDTH * 4;

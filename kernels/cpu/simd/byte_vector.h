@@ -1,5 +1,5 @@
 /* byte_vector.h - sums of four products of bytes per lane: by the processor's instruction (VNNI of x86, DOT of Arm)
- * where the source is compiled for it, else widened to 16 bits. No variant saturates. */
+ * where the source is compiled for it, else in 16 bits. No variant saturates. */
 #ifndef TORT_KERNELS_CPU_SIMD_BYTE_VECTOR_H
 #define TORT_KERNELS_CPU_SIMD_BYTE_VECTOR_H
 
@@ -11,6 +11,16 @@
 #define ALL_SIGNED true /* both operands are signed; otherwise one of them is */
 #else
 #define ALL_SIGNED false
+#endif
+
+/* x86 before VNNI multiplies unsigned bytes a by signed bytes b as |b| * (a - 128) for b >= 0 and |b| * (127 - a) for
+ * others: vpmaddubsw takes |b| as its unsigned operand and a ^ turn as its signed one, with a turn of 0x80 or 0x7f. Two
+ * such products are at least 2 * 128 * -128 and at most 2 * 128 * 127, so their sum in 16 bits is exact, where a * b
+ * itself would saturate. What is missing from a * b, 128 * b or 127 * b, depends on the column alone. */
+#if X86 && !defined(__AVX512VNNI__) && !defined(__AVXVNNI__)
+#define TURNED 1
+#else
+#define TURNED 0
 #endif
 
 /* Tile of ../blocked.h that fills the registers: pixels by vectors of filters. */
@@ -116,6 +126,45 @@ INLINE sums add_sums(sums a, sums b) {
 }
 #endif
 
+/* Four bytes of each of several columns. */
+typedef struct column {
+    mask word;
+#if TURNED
+    mask size, turn;
+#endif
+} column;
+
+#if TURNED
+INLINE column column_of(mask word) {
+#if X86 == 512
+    const __m512i below = _mm512_movm_epi8(_mm512_movepi8_mask((__m512i)word));
+    return (column){word, (mask)_mm512_abs_epi8((__m512i)word), (mask)(below ^ _mm512_set1_epi8(-128))};
+#elif X86 == 256
+    const __m256i below = _mm256_cmpgt_epi8(_mm256_setzero_si256(), (__m256i)word);
+    return (column){word, (mask)_mm256_abs_epi8((__m256i)word), (mask)(below ^ _mm256_set1_epi8(-128))};
+#else
+    const __m128i below = _mm_cmpgt_epi8(_mm_setzero_si128(), (__m128i)word);
+    return (column){word, (mask)_mm_abs_epi8((__m128i)word), (mask)(below ^ _mm_set1_epi8(-128))};
+#endif
+}
+
+INLINE mask add_turned(mask acc, mask row, column c) {
+    row ^= c.turn;
+#if X86 == 512
+    const halves two = (halves)_mm512_maddubs_epi16((__m512i)c.size, (__m512i)row);
+#elif X86 == 256
+    const halves two = (halves)_mm256_maddubs_epi16((__m256i)c.size, (__m256i)row);
+#else
+    const halves two = (halves)_mm_maddubs_epi16((__m128i)c.size, (__m128i)row);
+#endif
+    return add_modulo(acc, pairs(two, 1 - (halves){0}));
+}
+#else
+INLINE column column_of(mask word) {
+    return (column){word};
+}
+#endif
+
 /* Products may be added in parts: byte after byte of all words, which leaves room in the registers for more sums. */
 #ifdef RVV
 #define EACH_PART for (int part = 0; part < 4; part++)
@@ -138,6 +187,13 @@ INLINE mask broadcast_word(const uint8_t *from) {
     memcpy(&word, from, sizeof word);
     return word - (mask){0};
 }
+#endif
+
+/* Adds the products of rows, which are unsigned unless ALL_SIGNED, and a signed column. */
+#if TURNED
+#define add_column(acc, row, column, part) add_turned(acc, row, column)
+#else
+#define add_column(acc, row, column, part) add_part(acc, row, part_of((column).word, true, part))
 #endif
 
 #endif

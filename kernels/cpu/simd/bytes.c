@@ -1,8 +1,8 @@
 /* bytes.c - the inner loop of products of 8-bit integers: a tile of sums in registers.
  *
  * A step multiplies four bytes of a row with four of each column. Processors have an instruction for that (VNNI of
- * x86, DOT of Arm), and this source is also compiled for those; otherwise bytes are widened to 16 bits. No variant
- * saturates. Read next: ../bytes.h for the layout of operands. */
+ * x86, DOT of Arm), and this source is also compiled for those; otherwise it has a form in 16 bits (byte_vector.h). No
+ * variant saturates. Read next: ../bytes.h for the layout of operands. */
 #include "kernels/cpu/bytes.h"
 #include "kernels/cpu/simd/byte_vector.h"
 
@@ -38,16 +38,15 @@
 /* Adds the products of one word of k. */
 INLINE void step(int rows, int vectors, bool unsigned_rows, sums (*acc)[TILE_VECTORS], const uint8_t *a,
                  const uint8_t *b) {
-    mask columns[TILE_VECTORS];
-    for (int v = 0; v < vectors; v++) columns[v] = *(const loose_mask *)(const void *)(b + v * WIDTH * 4);
+    column columns[TILE_VECTORS];
+    for (int v = 0; v < vectors; v++) columns[v] = column_of(*(const loose_mask *)(const void *)(b + v * WIDTH * 4));
     for (int v = 0; rows > FEW_ROWS && v < vectors; v += 64 / (WIDTH * 4))
         __builtin_prefetch(b + AHEAD + v * WIDTH * 4, 0, 2);
     EACH_PART UNROLL for (int i = 0; i < rows; i++) {
         const mask row = broadcast_part(a + i * TORT_BYTE_CHUNK, ALL_SIGNED || !unsigned_rows, part);
-        for (int v = 0; v < vectors; v++) {
-            const mask column = part_of(columns[v], ALL_SIGNED || unsigned_rows, part);
-            acc[i][v] = unsigned_rows ? add_part(acc[i][v], row, column) : add_part(acc[i][v], column, row);
-        }
+        for (int v = 0; v < vectors; v++)
+            acc[i][v] = unsigned_rows ? add_column(acc[i][v], row, columns[v], part)
+                                      : add_part(acc[i][v], part_of(columns[v].word, ALL_SIGNED, part), row);
     }
 }
 
@@ -135,9 +134,15 @@ INLINE void make_dots(const tort_byte_tile *t, bool unsigned_rows) {
             for (int v = 0; v < TORT_BYTE_CHUNK / 4 / WIDTH; v++) {
                 const uint8_t *a = t->rows + (c * t->chunk_rows + i) * TORT_BYTE_CHUNK + v * WIDTH * 4;
                 const mask row = *(const loose_mask *)(const void *)a;
-                const mask column =
-                    *(const loose_mask *)(const void *)(t->columns + c * TORT_BYTE_CHUNK + v * WIDTH * 4);
-                acc[v] = unsigned_rows ? add_products(acc[v], row, column) : add_products(acc[v], column, row);
+                const column other =
+                    column_of(*(const loose_mask *)(const void *)(t->columns + c * TORT_BYTE_CHUNK + v * WIDTH * 4));
+#if TURNED
+                if (unsigned_rows) {
+                    acc[v] = add_turned(acc[v], row, other);
+                    continue;
+                }
+#endif
+                acc[v] = unsigned_rows ? add_products(acc[v], row, other.word) : add_products(acc[v], other.word, row);
             }
         for (int v = 1; v < TORT_BYTE_CHUNK / 4 / WIDTH; v++) acc[0] = add_sums(acc[0], acc[v]);
         t->sums[i * TILE_COLUMNS] = add_up(total(acc[0]));
@@ -168,6 +173,7 @@ const tort_bytes SIMD(tort_bytes) = {.instructions = BYTE_INSTRUCTIONS,
                                      .tile_rows = BYTE_ROWS,
                                      .tile_columns = TILE_COLUMNS,
                                      .all_signed = ALL_SIGNED,
+                                     .turned = TURNED,
                                      .width = WIDTH,
                                      .tile = tile,
                                      .dots = dots,
