@@ -179,9 +179,7 @@ static void sum_panel(const tort_bytes *bytes, const uint8_t *panel, int64_t k, 
         memset(rows[c][0], 1, TORT_BYTE_CHUNK);
         memset(rows[c][1], 0, TORT_BYTE_CHUNK);
     }
-    for (int64_t j = 0; j < lanes; j++) sums[j] = 0;
-    for (int64_t j = 0; turned && j < lanes; j++) turned[j] = 0;
-    for (int64_t word = 0; word < words; word += WORDS) {
+    for (int64_t word = 0; word == 0 || word < words; word += WORDS) {
         tile.columns = panel + word * 4 * lanes;
         tile.words = tort_min(WORDS, words - word);
         for (int64_t i = k; i < 4 * words && word + WORDS >= words; i++) /* a panel has anything beyond k */
@@ -189,8 +187,8 @@ static void sum_panel(const tort_bytes *bytes, const uint8_t *panel, int64_t k, 
         bytes->tile(&tile);
         for (int64_t j = 0; j < lanes; j++) {
             const int32_t less = turned ? made[lanes + j] : 0;
-            sums[j] = sum32(sums[j], sum32(made[j], -less));
-            if (turned) turned[j] = sum32(turned[j], -less);
+            sums[j] = sum32(word ? sums[j] : 0, sum32(made[j], -less));
+            if (turned) turned[j] = sum32(word ? turned[j] : 0, -less);
         }
     }
 }

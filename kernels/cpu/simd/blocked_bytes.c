@@ -122,6 +122,8 @@ void SIMD(tort_bytes_blocked_tile)(const tort_blocked_byte_tile *t) {
 #endif
 #if BLOCKED_BYTE_PIXELS > 4
         CASE(5)
+#endif
+#if BLOCKED_BYTE_PIXELS > 5
         CASE(6)
 #endif
 #if BLOCKED_BYTE_PIXELS > 6
