@@ -196,6 +196,11 @@ ifeq ($(MACHINE),x86_64)
 SIMD_SETS := v2 v3 v4
 SIMD_DOT_SETS := v3_vnni v4_vnni
 SIMD_UNIT_SETS := v4_amx
+# TILES=model: an instruction set v3_tiles, whose matrix unit is a model in C (kernels/cpu/simd/tiles.h), for tests.
+ifeq ($(TILES),model)
+SIMD_DOT_SETS += v3_exact
+SIMD_UNIT_SETS += v3_tiles
+endif
 else ifeq ($(MACHINE),aarch64)
 SIMD_SETS := neon
 SIMD_DOT_SETS := neon_dot
@@ -227,6 +232,8 @@ SIMD_FLAGS_rvv := -march=rv64gcv -mabi=lp64d
 SIMD_FLAGS_v3_vnni := $(SIMD_FLAGS_v3) -mavxvnni
 SIMD_FLAGS_v4_vnni := $(SIMD_FLAGS_v4) -mavx512vnni
 SIMD_FLAGS_v4_amx := $(SIMD_FLAGS_v4_vnni) -mamx-tile -mamx-int8
+SIMD_FLAGS_v3_exact := $(SIMD_FLAGS_v3) -DTILE_MODEL
+SIMD_FLAGS_v3_tiles := $(SIMD_FLAGS_v3_exact)
 SIMD_FLAGS_neon_dot := -march=armv8.2-a+dotprod
 
 # ---- CUDA -------------------------------------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ typedef struct tort_unit_tile {
     const uint8_t *weights; /* [span][16 words][filters][4] */
     const uint8_t *later;   /* prefetched, `lines` lines of 64 bytes a span */
     int32_t lines, blocks;
-    int32_t *sums; /* [32][32] */
+    int32_t *sums; /* [32][filters of blocked_blocks] */
 } tort_unit_tile;
 
 #define TORT_DEPTHWISE_PIXELS 8 /* of a tile, at most */

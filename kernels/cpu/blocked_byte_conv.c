@@ -18,7 +18,6 @@
 #define MAX_SUMS 512      /* sums of a tile, upper bound over all instruction sets */
 #define UNIT_CHANNELS 64  /* of a pixel, as a matrix unit reads it */
 #define UNIT_GROUP 16     /* pixels that a matrix unit reads at a time */
-#define UNIT_FILTERS 32
 #define MIN_UNIT 32       /* channels from which on a matrix unit is faster */
 #define MAX_UNIT_STRIDE 4 /* a group of pixels may end so far behind the band */
 
@@ -374,7 +373,7 @@ static void make_band_on_unit(const conv_job *job, const tort_band *b, int64_t f
     const int32_t blocks = (int32_t)(tort_min(job->shape.tile, job->shape.filters - filter) / TORT_LANES);
     const int64_t first = bands->flat ? b->row : b->row * length;
     uint8_t *y = job->y + (b->n * job->shape.filters + filter) * outputs + first * TORT_LANES;
-    _Alignas(64) int32_t sums[2 * UNIT_GROUP * UNIT_FILTERS];
+    _Alignas(64) int32_t sums[2 * UNIT_GROUP * TORT_MAX_COLUMNS];
     tort_unit_tile tile = {.x_step = x_step,
                            .spans = job->spans,
                            .span_count = bands->planes * job->shape.positions,
@@ -401,7 +400,7 @@ static void make_band_on_unit(const conv_job *job, const tort_band *b, int64_t f
             const int64_t row = at / pitch, column = at % pitch, count = tort_min(length - column, end - at);
             t.pixels = (int32_t)count;
             t.y = y + (row * length + column) * TORT_LANES;
-            if (count > 0) bytes->blocked_finish(&t, sums + (at - p) * UNIT_FILTERS);
+            if (count > 0) bytes->blocked_finish(&t, sums + (at - p) * bytes->blocked_blocks * TORT_LANES);
             at = count > 0 && column + count < length ? at + count : (row + 1) * pitch;
         }
     }

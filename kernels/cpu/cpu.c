@@ -7,13 +7,16 @@
 
 /* Tables of this build, best first: the make variable SIMD selects them. */
 extern const tort_bytes tort_bytes_v2, tort_bytes_v3, tort_bytes_v3_vnni, tort_bytes_v4, tort_bytes_v4_vnni,
-    tort_bytes_v4_amx;
+    tort_bytes_v4_amx, tort_bytes_v3_tiles;
 extern const tort_bytes tort_bytes_neon, tort_bytes_neon_dot, tort_bytes_rvv;
 extern const tort_simd tort_simd_v2, tort_simd_v3, tort_simd_v4, tort_simd_neon, tort_simd_rvv;
 
 static const tort_bytes *const byte_tables[] = {
 #ifdef TORT_HAS_v4_amx
     &tort_bytes_v4_amx,
+#endif
+#ifdef TORT_HAS_v3_tiles
+    &tort_bytes_v3_tiles,
 #endif
 #ifdef TORT_HAS_v4_vnni
     &tort_bytes_v4_vnni,

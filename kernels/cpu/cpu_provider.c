@@ -56,6 +56,9 @@ static const instruction_set instruction_sets[] = {
 #ifdef TORT_HAS_v3
     {"v3", "x86-64-v3", V3_BITS},
 #endif
+#ifdef TORT_HAS_v3_tiles
+    {"v3_tiles", "x86-64-v3 with a model of AMX", V3_BITS | TORT_CPU_TILE_MODEL},
+#endif
 #ifdef TORT_HAS_v3_vnni
     {"v3_vnni", "x86-64-v3 with VNNI", V3_BITS | TORT_CPU_AVX_VNNI},
 #endif
@@ -139,6 +142,9 @@ static uint32_t detect_instructions(void) {
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         found |= TORT_CPU_V4;
+#ifdef TORT_HAS_v3_tiles
+    found |= TORT_CPU_TILE_MODEL;
+#endif
     return found | detect_byte_products(found);
 }
 
@@ -278,7 +284,7 @@ static bool choose_instructions(const char *isa, tort_target *target, tort_condi
         refuse(condition, message, "leave isa out: the best set the processor has is then chosen");
         return false;
     }
-    target->instructions = named ? set->bits : found;
+    target->instructions = named ? set->bits : found & ~(uint32_t)TORT_CPU_TILE_MODEL;
     if (!(target->instructions & TORT_CPU_AMX) || may_use_tiles()) return true;
     target->instructions &= ~(uint32_t)TORT_CPU_AMX;
     if (!named) return true;

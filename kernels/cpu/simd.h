@@ -31,8 +31,9 @@ enum {
     TORT_CPU_AVX_VNNI = 1u << 4,
     TORT_CPU_AVX512_VNNI = 1u << 5,
     TORT_CPU_NEON_DOT = 1u << 6,
-    TORT_CPU_AMX = 1u << 7, /* tiles and their products of bytes */
-    TORT_CPU_RVV = 1u << 8  /* V of RISC-V: registers of 128 bits or more */
+    TORT_CPU_AMX = 1u << 7,        /* tiles and their products of bytes */
+    TORT_CPU_TILE_MODEL = 1u << 9, /* the same by simd/tiles.h in C: only where isa names it */
+    TORT_CPU_RVV = 1u << 8         /* V of RISC-V: registers of 128 bits or more */
 };
 
 /* Bounds of Relu and Clip: loops that make sums apply them while the sums are still in registers. */

@@ -1,11 +1,12 @@
 """8-bit results against the graphs that they stand for, computed in double (cases.py).
 
-Usage: run.py TINYORT [--thorough] [WORD]. The graph of a case (DequantizeLinear, an operator, QuantizeLinear) must be joined and its bytes be
+Usage: run.py TINYORT [--thorough] [--isa NAME] [WORD]. The graph of a case (DequantizeLinear, an operator, QuantizeLinear) must be joined and its bytes be
 those of the real numbers, rounded half to even; so must those of the operator on 8-bit numbers, on each provider and instruction
 set. Only where the real number lies within 1e-4 steps of the middle between two bytes may the result be the other one.
 Every operator with 8-bit results and every fusion that makes one has a case.
 """
 
+import argparse
 import json
 import subprocess
 import sys
@@ -90,9 +91,9 @@ class Model:
 
 
 class Runner:
-    def __init__(self, tinyort):
+    def __init__(self, tinyort, isa):
         self.tinyort, self.counts, self.shown = tinyort, Counter(), Counter()
-        wanted = [f"cpu:isa={name}" for name in SETS] + ["cudasim,cpu", "firmware,cpu"]
+        wanted = [f"cpu:isa={isa}"] if isa else [f"cpu:isa={name}" for name in SETS] + ["cudasim,cpu", "firmware,cpu"]
         self.chains = [chain for chain in wanted if not subprocess.run([tinyort, "providers", "--ep", chain, "--require", chain.split(",")[0].split(":")[0]], capture_output=True).returncode]
 
     def call(self, *arguments):
@@ -153,11 +154,16 @@ class Runner:
 
 
 def main():
-    words = [word for word in sys.argv[2:] if word != "--thorough"]
-    cases = list(all_cases("--thorough" in sys.argv))
-    runner = Runner(sys.argv[1])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tinyort")
+    parser.add_argument("--thorough", action="store_true")
+    parser.add_argument("--isa", help="on this instruction set of cpu alone")
+    parser.add_argument("word", nargs="?", default="")
+    options = parser.parse_args()
+    cases = list(all_cases(options.thorough))
+    runner = Runner(options.tinyort, options.isa)
     runner.check_rows(cases)
-    cases = [case for case in cases if not words or words[0] in case.name]
+    cases = [case for case in cases if options.word in case.name]
     for first in range(0, len(cases), BRANCHES):
         model = Model()
         for i, case in enumerate(cases[first : first + BRANCHES]):

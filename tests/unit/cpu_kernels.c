@@ -400,7 +400,8 @@ Test(cpu_kernels, equal_the_plain_loops) {
 }
 
 Test(cpu_kernels, of_every_instruction_set) {
-    static const char *const sets[] = {"v2", "v3", "v3_vnni", "v4", "v4_vnni", "v4_amx", "neon", "neon_dot", "rvv"};
+    static const char *const sets[] = {"v2",     "v3",       "v3_vnni", "v4",       "v4_vnni",
+                                       "v4_amx", "v3_tiles", "neon",    "neon_dot", "rvv"};
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) run_cases(sets[i]);
 }
 

@@ -17,7 +17,7 @@
  * others: vpmaddubsw takes |b| as its unsigned operand and a ^ turn as its signed one, with a turn of 0x80 or 0x7f. Two
  * such products are at least 2 * 128 * -128 and at most 2 * 128 * 127, so their sum in 16 bits is exact, where a * b
  * itself would saturate. What is missing from a * b, 128 * b or 127 * b, depends on the column alone. */
-#if X86 && !defined(__AVX512VNNI__) && !defined(__AVXVNNI__)
+#if X86 && !defined(__AVX512VNNI__) && !defined(__AVXVNNI__) && !defined(TILE_MODEL)
 #define TURNED 1
 #else
 #define TURNED 0

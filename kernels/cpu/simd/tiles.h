@@ -1,0 +1,100 @@
+/* tiles.h - the tile instructions of x86-64 (AMX): registers of 16 rows of 64 bytes, and products of two of them.
+ *
+ * Instructions are written out, because the intrinsics of gcc 12 do not say what memory they read, and stores before
+ * them vanish. TILE_MODEL makes them plain C, after the operations in Intel's manual: what is written with tiles then
+ * runs on any machine (`make TILES=model`). All eight tiles have one shape, 16 x 64 bytes; what a product has less of
+ * is 0 in one of its operands. */
+#ifndef TORT_KERNELS_CPU_SIMD_TILES_H
+#define TORT_KERNELS_CPU_SIMD_TILES_H
+
+#include <stdint.h>
+
+/* Of a product: operand a, the rows, is unsigned and b, the columns, signed, or vice versa. */
+enum { TILE_U8S8, TILE_S8U8 };
+
+#ifdef TILE_MODEL
+#include <stdlib.h>
+#include <string.h>
+
+/* The registers of a thread; without a configuration an instruction is illegal, and ends the process here too. */
+static _Thread_local struct tile_model {
+    _Bool configured;
+    uint8_t tile[8][16][64];
+} tile_model;
+
+static inline uint8_t (*model_tile(int t))[64] {
+    if (!tile_model.configured) abort();
+    return tile_model.tile[t];
+}
+
+static inline void tiles_begin(void) {
+    tile_model.configured = 1;
+    memset(tile_model.tile, 0, sizeof tile_model.tile);
+}
+
+static inline void tiles_end(void) {
+    tile_model.configured = 0;
+}
+
+static inline void model_load(int t, const void *from, int64_t stride) {
+    for (int i = 0; i < 16; i++) memcpy(model_tile(t)[i], (const uint8_t *)from + i * stride, 64);
+}
+
+static inline void model_store(int t, void *to, int64_t stride) {
+    for (int i = 0; i < 16; i++) memcpy((uint8_t *)to + i * stride, model_tile(t)[i], 64);
+}
+
+static inline int32_t model_byte(uint8_t byte, _Bool is_signed) {
+    return is_signed ? (int8_t)byte : byte;
+}
+
+static inline void model_multiply(int c, int a, int b, int kind) {
+    for (int m = 0; m < 16; m++)
+        for (int n = 0; n < 16; n++) {
+            uint32_t sum;
+            memcpy(&sum, model_tile(c)[m] + 4 * n, sizeof sum);
+            for (int k = 0; k < 64; k++)
+                sum += (uint32_t)(model_byte(model_tile(a)[m][k], kind == TILE_S8U8) *
+                                  model_byte(model_tile(b)[k / 4][4 * n + k % 4], kind == TILE_U8S8));
+            memcpy(model_tile(c)[m] + 4 * n, &sum, sizeof sum);
+        }
+}
+
+#define TILE_ZERO(t) memset(model_tile(t), 0, 16 * 64)
+#define TILE_LOAD(t, from, stride) model_load(t, from, stride)
+#define TILE_STORE(t, to, stride) model_store(t, to, stride)
+#define TILE_MULTIPLY(c, a, b, kind) model_multiply(c, a, b, kind)
+#else
+typedef struct tile_shapes {
+    uint8_t palette, start_row, reserved[14];
+    uint16_t row_bytes[16];
+    uint8_t rows[16];
+} tile_shapes;
+_Static_assert(sizeof(tile_shapes) == 64, "as the processor reads it");
+
+static inline void tiles_begin(void) {
+    static const tile_shapes shapes = {
+        .palette = 1, .row_bytes = {64, 64, 64, 64, 64, 64, 64, 64}, .rows = {16, 16, 16, 16, 16, 16, 16, 16}};
+    __asm__ volatile("ldtilecfg %0" ::"m"(shapes));
+}
+
+static inline void tiles_end(void) {
+    __asm__ volatile("tilerelease" ::);
+}
+
+#define TILE_ZERO(t) __asm__ volatile("tilezero %%tmm" #t ::)
+#define TILE_LOAD(t, from, stride)                                                                                     \
+    __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t ::"r"(from), "r"((int64_t)(stride)) : "memory")
+#define TILE_STORE(t, to, stride)                                                                                      \
+    __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" ::"r"(to), "r"((int64_t)(stride)) : "memory")
+/* Tile c gains the products of the rows of a and the columns of b; `kind` is a constant. */
+#define TILE_MULTIPLY(c, a, b, kind)                                                                                   \
+    do {                                                                                                               \
+        if ((kind) == TILE_U8S8)                                                                                       \
+            __asm__ volatile("tdpbusd %%tmm" #b ", %%tmm" #a ", %%tmm" #c ::);                                         \
+        else                                                                                                           \
+            __asm__ volatile("tdpbsud %%tmm" #b ", %%tmm" #a ", %%tmm" #c ::);                                         \
+    } while (0)
+#endif
+
+#endif
