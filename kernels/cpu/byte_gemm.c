@@ -6,8 +6,8 @@
  * (a - za) * (b - zb) = sum a*b - zb * sum a - za * sum b + k*za*zb, where sum a and sum b are made while packing.
  * Cost: m * n * k products, four per lane and instruction with VNNI, and (m + n) * k for sums of rows and columns.
  * Example: with m = n = k = 1024 the zero points cost 2 million additions beside 1074 million products.
- * Read next: byte_gemm.h, simd/bytes.c. */
-#include "kernels/cpu/byte_gemm.h"
+ * Read next: byte_gemm.h, byte_pack.c, simd/bytes.c. */
+#include "kernels/cpu/byte_pack.h"
 #include "kernels/cpu/sizes.h"
 
 #include <math.h>
@@ -17,210 +17,13 @@
 #define COLUMNS_BYTES (320 * 1024) /* of columns at a time, if packed during the run */
 #define MAX_DOTS 4                 /* columns left over that are made one by one rather than as a vector */
 #define FEW_ROWS 4                 /* up to so many rows, a list of additions per panel of columns does not pay */
-#define K_AT_ONCE (256 * 1024)     /* bytes of k that are packed or multiplied between two questions: whole chunks */
-#define PACKING 16                 /* rows whose products take as long as packing columns */
-#define SLACK 256                  /* bytes behind a panel that packing may overwrite */
+#define K_AT_ONCE TORT_BYTE_K
+#define PACKING 16 /* rows whose products take as long as packing columns */
 #define MAX_COLUMNS TORT_MAX_COLUMNS
-#define MAX_TILE_ROWS 32
-#define MAX_TILE (MAX_TILE_ROWS * MAX_COLUMNS)
-
-/* ---- operands ---------------------------------------------------------------------------------------------------- */
-
-tort_byte_sign tort_byte_sign_of(const tort_bytes *bytes, tort_type type, bool is_weight) {
-    const bool is_signed = type == TORT_INT8, wanted = is_weight || bytes->all_signed;
-    if (is_signed == wanted) return (tort_byte_sign){.is_signed = wanted};
-    return (tort_byte_sign){.flip = 128, .is_signed = wanted, .shift = wanted ? -128 : 128};
-}
+#define MAX_TILE TORT_BYTE_TILE
 
 static int32_t product32(int32_t a, int32_t b) {
     return (int32_t)((uint32_t)a * (uint32_t)b);
-}
-
-static int32_t sum32(int32_t a, int32_t b) {
-    return (int32_t)((uint32_t)a + (uint32_t)b);
-}
-
-static int64_t row_bytes(int64_t k) {
-    return tort_round_up(k, TORT_BYTE_CHUNK);
-}
-
-static int64_t panel_bytes(const tort_bytes *bytes, int64_t k) {
-    return tort_round_up(k, 4) * bytes->tile_columns;
-}
-
-/* Returns the bytes of panels of `lines` lines of `size` bytes, and a sum for each line; -1: overflow. */
-static int64_t packed_size(int64_t lines, int64_t size) {
-    int64_t total;
-    if (lines < 0 || size > INT32_MAX || __builtin_mul_overflow(lines, size + (int64_t)sizeof(int32_t), &total) ||
-        total > INT64_MAX / 4)
-        return -1;
-    return total + SLACK;
-}
-
-int64_t tort_packed_byte_rows_size(const tort_bytes *bytes, int64_t lines, int64_t k) {
-    return packed_size(tort_round_up(lines, bytes->tile_rows), row_bytes(k));
-}
-
-int64_t tort_packed_byte_columns_size(const tort_bytes *bytes, int64_t lines, int64_t k) {
-    const int64_t turned = bytes->turned ? (int64_t)sizeof(int32_t) : 0;
-    return packed_size(tort_round_up(lines, bytes->tile_columns), tort_round_up(k, 4) + turned);
-}
-
-static tort_packed_bytes packed_at(const void *packed, int64_t bytes) {
-    if (!packed) return (tort_packed_bytes){.panels = NULL};
-    return (tort_packed_bytes){.panels = packed, .sums = (const int32_t *)(const void *)((const char *)packed + bytes)};
-}
-
-tort_packed_bytes tort_packed_byte_rows(const tort_bytes *bytes, const void *packed, int64_t lines, int64_t k) {
-    return packed_at(packed, tort_round_up(lines, bytes->tile_rows) * row_bytes(k));
-}
-
-tort_packed_bytes tort_packed_byte_columns(const tort_bytes *bytes, const void *packed, int64_t lines, int64_t k) {
-    const int64_t padded = tort_round_up(lines, bytes->tile_columns);
-    tort_packed_bytes found = packed_at(packed, padded * tort_round_up(k, 4));
-    if (packed && bytes->turned) found.turned = found.sums + padded;
-    return found;
-}
-
-/* Packs rows first..last, in whole tiles. sums: of row `first` on, or NULL. */
-static void pack_rows(struct tort_watch *watch, const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed,
-                      const tort_byte_matrix *a, int64_t first, int64_t last, int64_t k, int32_t *sums) {
-    const int64_t lanes = bytes->tile_rows;
-    int32_t made[MAX_TILE_ROWS];
-    int64_t done = 0;
-    tort_byte_rows rows = {.tile_rows = bytes->tile_rows,
-                           .row_stride = a->line_stride,
-                           .k_stride = a->k_stride,
-                           .flip = a->sign.flip,
-                           .is_signed = a->sign.is_signed,
-                           .sums = sums ? made : NULL};
-    for (int64_t m = first; m < last; m += lanes, packed += lanes * row_bytes(k))
-        for (int64_t at = 0; at == 0 || at < k; at += K_AT_ONCE) {
-            const int32_t count = (int32_t)tort_min(lanes, last - m);
-            rows.k = tort_min(K_AT_ONCE, k - at);
-            if (!tort_work_goes_on(watch, &done, lanes * rows.k)) return;
-            simd->byte_rows(&rows, packed + at * lanes, a->data + m * a->line_stride + at * a->k_stride, count);
-            for (int32_t i = 0; sums && i < count; i++)
-                sums[m - first + i] = at ? sum32(sums[m - first + i], made[i]) : made[i];
-        }
-}
-
-void tort_pack_byte_rows(struct tort_watch *watch, const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed,
-                         const tort_byte_matrix *a, int64_t lines, int64_t k) {
-    int32_t *sums = (int32_t *)(void *)(packed + tort_round_up(lines, bytes->tile_rows) * row_bytes(k));
-    if (tort_zero_bytes(watch, packed, (size_t)packed_size(tort_round_up(lines, bytes->tile_rows), row_bytes(k))))
-        pack_rows(watch, simd, bytes, packed, a, 0, lines, k, sums);
-}
-
-/* Packs a panel of a matrix whose rows are contiguous. Bytes beyond `columns` are undefined. */
-static void interleave_panel(const tort_simd *simd, const tort_bytes *bytes, uint8_t *panel, const tort_byte_matrix *b,
-                             int64_t first, int32_t columns, int64_t k) {
-    static const uint8_t nothing[MAX_COLUMNS];
-    for (int64_t j = 0; j < k; j += 4, panel += 4 * bytes->tile_columns) {
-        const uint8_t *rows[4];
-        for (int64_t r = 0; r < 4; r++) rows[r] = j + r < k ? b->data + (j + r) * b->k_stride + first : nothing;
-        simd->byte_words(panel, rows, columns, b->sign.flip);
-    }
-}
-
-/* Packs a panel of a matrix whose columns are contiguous, or strided. */
-static void gather_panel(const tort_bytes *bytes, uint8_t *panel, const tort_byte_matrix *b, int64_t first,
-                         int32_t columns, int64_t k) {
-    const uint8_t flip = b->sign.flip;
-    const int64_t stride = b->k_stride, step = bytes->tile_columns * 4;
-    for (int32_t c = 0; c < columns; c++) {
-        const uint8_t *from = b->data + (first + c) * b->line_stride;
-        uint8_t *to = panel + c * 4;
-        int64_t j = 0;
-        for (; j + 4 <= k; j += 4, from += 4 * stride, to += step) {
-            const uint8_t word[4] = {from[0] ^ flip, from[stride] ^ flip, from[2 * stride] ^ flip,
-                                     from[3 * stride] ^ flip};
-            memcpy(to, word, sizeof word);
-        }
-        for (int64_t i = 0; j < k && i < 4; i++) to[i] = j + i < k ? from[i * stride] ^ flip : 0;
-    }
-}
-
-/* Packs a panel whose columns consist of aligned words, which are moved as elements. */
-static void gather_words(const tort_simd *simd, const tort_bytes *bytes, uint8_t *panel, const tort_byte_matrix *b,
-                         int64_t first, int32_t columns, int64_t k) {
-    const uint8_t flip = b->sign.flip;
-    const void *from = b->data + first * b->line_stride;
-    simd->pack_lanes((float *)(void *)panel, bytes->tile_columns, from, b->line_stride / 4, 1, columns, k / 4, 1);
-    for (int64_t i = 0; flip && i < k * bytes->tile_columns; i++) panel[i] ^= flip;
-}
-
-static void pack_panel(const tort_simd *simd, const tort_bytes *bytes, uint8_t *panel, const tort_byte_matrix *b,
-                       int64_t first, int32_t columns, int64_t k) {
-    if (b->line_stride == 1)
-        interleave_panel(simd, bytes, panel, b, first, columns, k);
-    else if (b->k_stride == 1 && k % 4 == 0 && b->line_stride % 4 == 0 && (uintptr_t)b->data % sizeof(float) == 0)
-        gather_words(simd, bytes, panel, b, first, columns, k);
-    else
-        gather_panel(bytes, panel, b, first, columns, k);
-}
-
-/* Sums the columns of a panel by multiplying it with a row of ones, and what tiles lack of them (`turned`, NULL if the
- * table has no such thing) with a row of zeros: that makes its negative. Lists have an element per column of a panel.
- */
-static void sum_panel(const tort_bytes *bytes, const uint8_t *panel, int64_t k, bool unsigned_rows, int32_t *sums,
-                      int32_t *turned) {
-    enum { CHUNKS = 32, WORDS = CHUNKS * TORT_BYTE_CHUNK / 4, ROWS = 2 };
-    const int64_t lanes = bytes->tile_columns, words = (k + 3) / 4;
-    uint8_t rows[CHUNKS][ROWS][TORT_BYTE_CHUNK];
-    _Alignas(64) int32_t made[MAX_TILE];
-    tort_byte_tile tile = {.rows = rows[0][0],
-                           .row_count = turned ? 2 : 1,
-                           .chunk_rows = ROWS,
-                           .column_count = bytes->tile_columns,
-                           .unsigned_rows = unsigned_rows,
-                           .sums = made};
-    for (int c = 0; c < CHUNKS; c++) {
-        memset(rows[c][0], 1, TORT_BYTE_CHUNK);
-        memset(rows[c][1], 0, TORT_BYTE_CHUNK);
-    }
-    for (int64_t word = 0; word == 0 || word < words; word += WORDS) {
-        tile.columns = panel + word * 4 * lanes;
-        tile.words = tort_min(WORDS, words - word);
-        for (int64_t i = k; i < 4 * words && word + WORDS >= words; i++) /* a panel has anything beyond k */
-            rows[(i - 4 * word) / TORT_BYTE_CHUNK][0][i % TORT_BYTE_CHUNK] = 0;
-        bytes->tile(&tile);
-        for (int64_t j = 0; j < lanes; j++) {
-            const int32_t less = turned ? made[lanes + j] : 0;
-            sums[j] = sum32(word ? sums[j] : 0, sum32(made[j], -less));
-            if (turned) turned[j] = sum32(word ? turned[j] : 0, -less);
-        }
-    }
-}
-
-/* Packs a panel of `columns` columns from `first` on in pieces of k; *done: see tort_work_goes_on. */
-static void pack_in_pieces(struct tort_watch *watch, int64_t *done, const tort_simd *simd, const tort_bytes *bytes,
-                           uint8_t *panel, const tort_byte_matrix *b, int64_t first, int32_t columns, int64_t k) {
-    tort_byte_matrix piece = *b;
-    for (int64_t at = 0; at == 0 || at < k; at += K_AT_ONCE) {
-        const int64_t count = tort_min(K_AT_ONCE, k - at);
-        if (!tort_work_goes_on(watch, done, count * columns)) return;
-        piece.data = b->data + at * b->k_stride;
-        pack_panel(simd, bytes, panel + at * bytes->tile_columns, &piece, first, columns, count);
-    }
-}
-
-/* Packs all lines in whole panels, with zeros in missing lines and in the slack; then makes the sums, which lie where
- * packing may overwrite. */
-void tort_pack_byte_columns(struct tort_watch *watch, const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed,
-                            const tort_byte_matrix *b, int64_t lines, int64_t k) {
-    const int64_t columns = bytes->tile_columns, padded = tort_round_up(lines, columns), size = tort_round_up(k, 4);
-    const int64_t whole = lines / columns * columns;
-    int64_t done = 0;
-    for (int64_t first = 0; first < whole; first += columns)
-        pack_in_pieces(watch, &done, simd, bytes, packed + first * size, b, first, (int32_t)columns, k);
-    const int64_t all = tort_packed_byte_columns_size(bytes, lines, k);
-    if (!tort_zero_bytes(watch, packed + whole * size, (size_t)(all - whole * size))) return;
-    if (whole < lines)
-        pack_in_pieces(watch, &done, simd, bytes, packed + whole * size, b, whole, (int32_t)(lines - whole), k);
-    int32_t *sums = (int32_t *)(void *)(packed + padded * size), *turned = bytes->turned ? sums + padded : NULL;
-    for (int64_t first = 0; first < lines && tort_work_goes_on(watch, &done, columns * k); first += columns)
-        sum_panel(bytes, packed + first * size, k, true, sums + first, turned ? turned + first : NULL);
 }
 
 /* ---- the buffer of a part ---------------------------------------------------------------------------------------- */
@@ -245,16 +48,16 @@ typedef struct parts {
 #define ROW_LISTS 4
 
 static void divide(const tort_bytes *bytes, int64_t m, int64_t k, bool rows_packed, bool columns_packed, parts *p) {
-    const int64_t tile = bytes->tile_rows, wanted = ROWS_BYTES / (row_bytes(k) + 1) / tile * tile;
-    const int64_t panels = COLUMNS_BYTES / (panel_bytes(bytes, k) + 1);
+    const int64_t tile = bytes->tile_rows, wanted = ROWS_BYTES / (tort_byte_row(k) + 1) / tile * tile;
+    const int64_t panels = COLUMNS_BYTES / (tort_round_up(k, 4) * bytes->tile_columns + 1);
     *p = (parts){.rows_at_once = tort_round_up(m, tile), .columns_at_once = bytes->tile_columns};
     if (!rows_packed && p->rows_at_once > wanted) p->rows_at_once = wanted > tile ? wanted : tile;
     if (panels > 1 && !columns_packed) p->columns_at_once *= panels < 4 ? panels : 4;
-    p->rows = rows_packed ? 0 : p->rows_at_once * row_bytes(k);
+    p->rows = rows_packed ? 0 : p->rows_at_once * tort_byte_row(k);
     p->lists = tort_round_up(p->rows_at_once * ROW_LISTS * (int64_t)sizeof(int32_t), 64);
-    p->columns = columns_packed ? 0 : p->columns_at_once * tort_round_up(k, 4) + SLACK;
+    p->columns = columns_packed ? 0 : p->columns_at_once * tort_round_up(k, 4) + TORT_BYTE_SLACK;
     p->column_lists = p->columns_at_once / bytes->tile_columns * (int64_t)sizeof(column_lists);
-    p->dots = MAX_DOTS * row_bytes(k);
+    p->dots = MAX_DOTS * tort_byte_row(k);
     p->total = tort_round_up(p->rows + p->lists + p->columns + p->column_lists + p->dots, 64);
 }
 
@@ -320,14 +123,14 @@ static void fill_rows(work *w, const int32_t *sums) {
     for (int64_t m = w->m_first; m < w->m_last; m++) {
         const int64_t i = m - w->m_first;
         const int32_t zero = g->row_zeros.each ? g->row_zeros.each[m] : g->row_zeros.one;
-        const int32_t less = wants_row_sums(g) ? sum32(product32((int32_t)g->products, zero), -sums[i]) : 0;
+        const int32_t less = wants_row_sums(g) ? tort_sum32(product32((int32_t)g->products, zero), -sums[i]) : 0;
         w->row_add[i] = g->column_zeros.each ? 0 : product32(less, g->column_zeros.one);
         w->row_times[i] = g->column_zeros.each ? less : -zero;
         w->row_factors[i] = g->row_factors ? g->row_factors[m] : 1;
         if (g->row_bias && g->result != TORT_BYTES_TO_BYTES)
-            w->row_add[i] = sum32(w->row_add[i], g->row_bias[m]);
+            w->row_add[i] = tort_sum32(w->row_add[i], g->row_bias[m]);
         else if (g->row_bias && !w->slow)
-            w->row_add[i] = sum32(w->row_add[i], (int32_t)tort_min(tort_max(g->row_bias[m], -MAX_BIAS), MAX_BIAS));
+            w->row_add[i] = tort_sum32(w->row_add[i], (int32_t)tort_min(tort_max(g->row_bias[m], -MAX_BIAS), MAX_BIAS));
     }
 }
 
@@ -386,15 +189,15 @@ static void finish_slowly(const work *w, const tort_byte_finish *usual, int64_t 
 }
 
 /* Returns how many of `columns` columns are made one by one. */
-static int32_t dots_of(const tort_bytes *bytes, int32_t columns) {
-    const int32_t rest = columns % bytes->width;
-    return bytes->dots && rest <= MAX_DOTS ? rest : 0;
+static int32_t dots_of(const tort_byte_gemm *g, int32_t columns) {
+    const int32_t rest = columns % g->bytes->width;
+    return g->bytes->dots && !turns(g) && rest <= MAX_DOTS ? rest : 0;
 }
 
 static void gather_dots(const work *w, const uint8_t *panel, int32_t columns) {
     const tort_bytes *bytes = w->g->bytes;
-    const int32_t count = dots_of(bytes, columns);
-    const int64_t words = (w->g->k + 3) / 4, length = row_bytes(w->g->k);
+    const int32_t count = dots_of(w->g, columns);
+    const int64_t words = (w->g->k + 3) / 4, length = tort_byte_row(w->g->k);
     for (int32_t d = 0; d < count; d++) {
         const uint8_t *from = panel + 4 * (columns - count + d);
         uint8_t *to = w->dots + d * length;
@@ -426,18 +229,18 @@ static void sum_words(const tort_byte_gemm *g, const tort_byte_tile *tile, void 
         make(&piece);
         for (int64_t i = 0; i < tile->row_count; i++)
             for (int64_t j = 0; j < (make == g->bytes->dots ? 1 : tile->column_count); j++)
-                tile->sums[i * lanes + j] = sum32(tile->sums[i * lanes + j], more[i * lanes + j]);
+                tile->sums[i * lanes + j] = tort_sum32(tile->sums[i * lanes + j], more[i * lanes + j]);
     }
 }
 
 static void make_sums(const work *w, tort_byte_tile *tile, int32_t columns) {
     const tort_bytes *bytes = w->g->bytes;
-    const int32_t dots = dots_of(bytes, columns);
+    const int32_t dots = dots_of(w->g, columns);
     tile->column_count = columns - dots;
     if (tile->column_count > 0) sum_words(w->g, tile, bytes->tile, 4 * bytes->tile_columns);
     for (int32_t d = 0; d < dots; d++) {
         tort_byte_tile column = *tile;
-        column.columns = w->dots + d * row_bytes(w->g->k);
+        column.columns = w->dots + d * tort_byte_row(w->g->k);
         column.sums = tile->sums + tile->column_count + d;
         sum_words(w->g, &column, bytes->dots, 4);
     }
@@ -457,6 +260,11 @@ static void multiply_tile(const work *w, const uint8_t *rows, const uint8_t *col
                            .chunk_rows = g->bytes->tile_rows,
                            .unsigned_rows = g->unsigned_rows,
                            .sums = sums};
+    if (g->packed_columns.order) {
+        const int32_t *order = g->packed_columns.order + n / g->bytes->tile_columns * tort_byte_order(g->k);
+        tile.order = order[0] ? order + 1 : NULL;
+        tile.safe = order[0];
+    }
     make_sums(w, &tile, column_count);
     const bool is_signed = g->y_type == TORT_INT8;
     const tort_byte_finish finish = {.sums = sums,
@@ -497,7 +305,7 @@ static void sum_columns(const tort_byte_gemm *g, const uint8_t *panel, column_li
     if (g->ones)
         sum_words(g, &tile, g->bytes->tile, 4 * g->bytes->tile_columns);
     else
-        sum_panel(g->bytes, panel, g->k, g->unsigned_rows, lists->sums, turns(g) ? lists->turned : NULL);
+        tort_sum_byte_panel(g->bytes, panel, g->k, g->unsigned_rows, lists->sums, turns(g) ? lists->turned : NULL);
 }
 
 /* Packs columns n_first..n_last if needed and fills their lists, also after the end of the run; returns the first
@@ -515,7 +323,7 @@ static const uint8_t *take_columns(const work *w) {
         if (!packed && g->pack)
             g->pack(g, n, columns, panel);
         else if (!packed)
-            pack_in_pieces(g->call->watch, &done, g->simd, g->bytes, panel, &g->b, n, columns, g->k);
+            tort_byte_panel_into(g->call->watch, &done, g->simd, g->bytes, panel, &g->b, n, columns, g->k);
         if (!packed && (sums || turns(g))) sum_columns(g, panel, lists);
         const int32_t *found = packed ? g->packed_columns.sums + n : lists->sums;
         const int32_t *turned = packed ? g->packed_columns.turned + n : lists->turned;
@@ -530,10 +338,10 @@ static const uint8_t *take_rows(work *w) {
     const tort_byte_gemm *g = w->g;
     const bool packed = g->packed_rows.panels != NULL;
     if (!packed)
-        pack_rows(g->call->watch, g->simd, g->bytes, w->rows, &g->a, w->m_first, w->m_last, g->k,
-                  wants_row_sums(g) ? w->row_sums : NULL);
+        tort_byte_rows_into(g->call->watch, g->simd, g->bytes, w->rows, &g->a, w->m_first, w->m_last, g->k,
+                            wants_row_sums(g) ? w->row_sums : NULL);
     fill_rows(w, packed ? g->packed_rows.sums + w->m_first : w->row_sums);
-    return packed ? g->packed_rows.panels + w->m_first * row_bytes(g->k) : w->rows;
+    return packed ? g->packed_rows.panels + w->m_first * tort_byte_row(g->k) : w->rows;
 }
 
 static void multiply_columns(const work *w, const uint8_t *rows) {
@@ -543,7 +351,7 @@ static void multiply_columns(const work *w, const uint8_t *rows) {
     int64_t i = 0;
     for (int64_t m = w->m_first; m < w->m_last && tort_piece_goes_on(w->g->call, i, tile_work); m += tile_rows, i++)
         for (int64_t n = w->n_first; n < w->n_last; n += tile_columns)
-            multiply_tile(w, rows + (m - w->m_first) * row_bytes(w->g->k),
+            multiply_tile(w, rows + (m - w->m_first) * tort_byte_row(w->g->k),
                           columns + (n - w->n_first) * tort_round_up(w->g->k, 4), m, n);
 }
 

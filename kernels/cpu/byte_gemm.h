@@ -31,7 +31,9 @@ typedef struct tort_byte_matrix {
 typedef struct tort_packed_bytes {
     const uint8_t *panels; /* NULL: not packed ahead */
     const int32_t *sums;
-    const int32_t *turned; /* of columns, if tort_bytes.turned: sums of tort_turned */
+    /* Of columns, if tort_bytes.turned: sums of tort_turned, but for safe words; and for each panel the number of these
+     * and tort_byte_tile.order, or 0 and nothing; NULL where k is very long. */
+    const int32_t *turned, *order;
 } tort_packed_bytes;
 
 /* Zero points as stored: one per line, or `one` for all. */

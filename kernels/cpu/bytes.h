@@ -25,7 +25,11 @@ typedef struct tort_byte_tile {
     int32_t row_count, column_count; /* to be made; the sums of others may be made too */
     int32_t chunk_rows;              /* tile_rows of the table whose layout the rows have */
     bool unsigned_rows;              /* rows unsigned and columns signed, or vice versa; ignored if `all_signed` */
-    int32_t *sums;                   /* [tile_rows][tile_columns], modulo 2^32 */
+    /* NULL, or with unsigned rows and tort_bytes.turned: the place in a row, in bytes, of each word of the columns. The
+     * first `safe` words lack nothing: their pairs of signed bytes are at most TORT_SAFE_PAIR in sum of sizes. */
+    const int32_t *order;
+    int64_t safe;
+    int32_t *sums; /* [tile_rows][tile_columns], modulo 2^32 */
 } tort_byte_tile;
 
 typedef struct tort_bytes {
@@ -59,6 +63,8 @@ typedef struct tort_bytes {
 static inline int32_t tort_turned(int32_t byte) {
     return byte < 0 ? 127 * byte : 128 * byte;
 }
+
+#define TORT_SAFE_PAIR 128 /* 255 times as much fits 16 bits */
 
 /* Returns the best table for a target's instructions, with the tile_columns of its tort_simd; NULL: none fits. */
 const tort_bytes *tort_bytes_choose(uint32_t instructions);

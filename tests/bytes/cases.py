@@ -68,10 +68,14 @@ def numbers(random, kind, shape, scale, zero, **more):
 
 
 def filters(random, kind, shape, axis, scales, zeros):
-    """Weights, in one scale for all or, of several scales, one for each filter."""
+    """Weights, in one scale for all or, of several scales, one for each filter. Half of those that are multiplied by one operand are small:
+    two products of these fit 16 bits, which processors before VNNI make use of."""
     count = shape[axis]
     low, high = limits(kind)
     data = random.integers(low, high, shape, kind, endpoint=True)
+    small = np.arange(shape[1 - axis]) % 16 >= 8
+    middle = (low + high + 1) // 2
+    data = np.where(np.expand_dims(small, [a for a in range(len(shape)) if a != 1 - axis]), (data.astype(int) - middle) // 4 + middle, data).astype(kind)
     if len(scales) == 1:
         return Linear(data, single(scales[0]), single(zeros[0], kind), axis, live=False)
     scale, zero = np.resize(np.array(scales, np.float32), count), np.resize(np.array(zeros, kind), count)

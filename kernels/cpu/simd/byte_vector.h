@@ -16,7 +16,8 @@
 /* x86 before VNNI multiplies unsigned bytes a by signed bytes b as |b| * (a - 128) for b >= 0 and |b| * (127 - a) for
  * others: vpmaddubsw takes |b| as its unsigned operand and a ^ turn as its signed one, with a turn of 0x80 or 0x7f. Two
  * such products are at least 2 * 128 * -128 and at most 2 * 128 * 127, so their sum in 16 bits is exact, where a * b
- * itself would saturate. What is missing from a * b, 128 * b or 127 * b, depends on the column alone. */
+ * itself would saturate. What is missing from a * b, 128 * b or 127 * b, depends on the column alone. Words of which
+ * no pair of b is above 128 in sum need no turn (tort_byte_tile.order). */
 #if X86 && !defined(__AVX512VNNI__) && !defined(__AVXVNNI__) && !defined(TILE_MODEL)
 #define TURNED 1
 #else
@@ -148,16 +149,20 @@ INLINE column column_of(mask word) {
 #endif
 }
 
-INLINE mask add_turned(mask acc, mask row, column c) {
-    row ^= c.turn;
+/* Adds products of unsigned and signed bytes, of which no two neighbours may leave 16 bits. */
+INLINE mask add_two_and_two(mask acc, mask is_unsigned, mask is_signed) {
 #if X86 == 512
-    const halves two = (halves)_mm512_maddubs_epi16((__m512i)c.size, (__m512i)row);
+    const halves two = (halves)_mm512_maddubs_epi16((__m512i)is_unsigned, (__m512i)is_signed);
 #elif X86 == 256
-    const halves two = (halves)_mm256_maddubs_epi16((__m256i)c.size, (__m256i)row);
+    const halves two = (halves)_mm256_maddubs_epi16((__m256i)is_unsigned, (__m256i)is_signed);
 #else
-    const halves two = (halves)_mm_maddubs_epi16((__m128i)c.size, (__m128i)row);
+    const halves two = (halves)_mm_maddubs_epi16((__m128i)is_unsigned, (__m128i)is_signed);
 #endif
     return add_modulo(acc, pairs(two, 1 - (halves){0}));
+}
+
+INLINE mask add_turned(mask acc, mask row, column c) {
+    return add_two_and_two(acc, c.size, row ^ c.turn);
 }
 #else
 INLINE column column_of(mask word) {

@@ -55,14 +55,39 @@ INLINE void step(int rows, int vectors, bool unsigned_rows, sums (*acc)[TILE_VEC
 
 #define MAX_LANES (BYTE_ROWS < 4 ? BYTE_ROWS : 4) /* with few rows each has several sums, so that additions overlap */
 
-/* All parameters but t are constants after inlining, so acc lives in registers. */
-INLINE void make_tile(const tort_byte_tile *t, int rows, int vectors, int lanes, bool unsigned_rows) {
-    sums acc[MAX_LANES][BYTE_ROWS][TILE_VECTORS];
-    const int chunk = TORT_BYTE_CHUNK / 4, row_bytes = 4 * TILE_COLUMNS;
+#if TURNED
+/* Adds the products of a word of k of which no pair can saturate. */
+INLINE void safe_step(int rows, int vectors, sums (*acc)[TILE_VECTORS], const uint8_t *a, const uint8_t *b) {
+    mask columns[TILE_VECTORS];
+    for (int v = 0; v < vectors; v++) columns[v] = *(const loose_mask *)(const void *)(b + v * WIDTH * 4);
+    for (int v = 0; rows > FEW_ROWS && v < vectors; v += 64 / (WIDTH * 4))
+        __builtin_prefetch(b + AHEAD + v * WIDTH * 4, 0, 2);
     UNROLL
-    for (int i = 0; i < rows; i++)
-        for (int l = 0; l < lanes; l++)
-            for (int v = 0; v < vectors; v++) acc[l][i][v] = (sums){0};
+    for (int i = 0; i < rows; i++) {
+        const mask row = broadcast_word(a + i * TORT_BYTE_CHUNK);
+        for (int v = 0; v < vectors; v++) acc[i][v] = add_two_and_two(acc[i][v], row, columns[v]);
+    }
+}
+
+/* Adds the products of all words, which have an order. */
+INLINE void add_ordered(const tort_byte_tile *t, int rows, int vectors, int lanes,
+                        sums (*acc)[BYTE_ROWS][TILE_VECTORS]) {
+    const int row_bytes = 4 * TILE_COLUMNS;
+    const int32_t *place = t->order, *safe = place + t->safe, *end = place + t->words;
+    const uint8_t *b = t->columns;
+    for (; place + lanes <= safe; place += lanes, b += lanes * row_bytes)
+        for (int l = 0; l < lanes; l++) safe_step(rows, vectors, acc[l], t->rows + place[l], b + l * row_bytes);
+    for (; lanes > 1 && place < safe; place++, b += row_bytes) safe_step(rows, vectors, acc[0], t->rows + *place, b);
+    for (; place + lanes <= end; place += lanes, b += lanes * row_bytes)
+        for (int l = 0; l < lanes; l++) step(rows, vectors, true, acc[l], t->rows + place[l], b + l * row_bytes);
+    for (; lanes > 1 && place < end; place++, b += row_bytes) step(rows, vectors, true, acc[0], t->rows + *place, b);
+}
+#endif
+
+/* Adds the products of all words, one after another. */
+INLINE void add_words(const tort_byte_tile *t, int rows, int vectors, int lanes, bool unsigned_rows,
+                      sums (*acc)[BYTE_ROWS][TILE_VECTORS]) {
+    const int chunk = TORT_BYTE_CHUNK / 4, row_bytes = 4 * TILE_COLUMNS;
     const uint8_t *b = t->columns, *chunk_start = t->rows;
     for (int64_t left = t->words; left > 0; left -= chunk, chunk_start += t->chunk_rows * TORT_BYTE_CHUNK) {
         const uint8_t *a = chunk_start, *end = a + 4 * (left < chunk ? left : chunk);
@@ -70,6 +95,21 @@ INLINE void make_tile(const tort_byte_tile *t, int rows, int vectors, int lanes,
             for (int l = 0; l < lanes; l++) step(rows, vectors, unsigned_rows, acc[l], a + 4 * l, b + l * row_bytes);
         for (; lanes > 1 && a < end; a += 4, b += row_bytes) step(rows, vectors, unsigned_rows, acc[0], a, b);
     }
+}
+
+/* All parameters but t are constants after inlining, so acc lives in registers. */
+INLINE void make_tile(const tort_byte_tile *t, int rows, int vectors, int lanes, bool unsigned_rows) {
+    sums acc[MAX_LANES][BYTE_ROWS][TILE_VECTORS];
+    UNROLL
+    for (int i = 0; i < rows; i++)
+        for (int l = 0; l < lanes; l++)
+            for (int v = 0; v < vectors; v++) acc[l][i][v] = (sums){0};
+#if TURNED
+    if (unsigned_rows && t->order)
+        add_ordered(t, rows, vectors, lanes, acc);
+    else
+#endif
+        add_words(t, rows, vectors, lanes, unsigned_rows, acc);
     UNROLL
     for (int i = 0; i < rows; i++)
         for (int v = 0; v < vectors; v++) {
@@ -137,15 +177,9 @@ INLINE void make_dots(const tort_byte_tile *t, bool unsigned_rows) {
             for (int v = 0; v < TORT_BYTE_CHUNK / 4 / WIDTH; v++) {
                 const uint8_t *a = t->rows + (c * t->chunk_rows + i) * TORT_BYTE_CHUNK + v * WIDTH * 4;
                 const mask row = *(const loose_mask *)(const void *)a;
-                const column other =
-                    column_of(*(const loose_mask *)(const void *)(t->columns + c * TORT_BYTE_CHUNK + v * WIDTH * 4));
-#if TURNED
-                if (unsigned_rows) {
-                    acc[v] = add_turned(acc[v], row, other);
-                    continue;
-                }
-#endif
-                acc[v] = unsigned_rows ? add_products(acc[v], row, other.word) : add_products(acc[v], other.word, row);
+                const mask other =
+                    *(const loose_mask *)(const void *)(t->columns + c * TORT_BYTE_CHUNK + v * WIDTH * 4);
+                acc[v] = unsigned_rows ? add_products(acc[v], row, other) : add_products(acc[v], other, row);
             }
         for (int v = 1; v < TORT_BYTE_CHUNK / 4 / WIDTH; v++) acc[0] = add_sums(acc[0], acc[v]);
         t->sums[i * TILE_COLUMNS] = add_up(total(acc[0]));
