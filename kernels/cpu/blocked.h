@@ -62,8 +62,13 @@ typedef struct tort_blocked_byte_tile {
     int64_t span_count;
     const uint8_t *weights; /* [words of all spans][filters][4] */
     const uint8_t *later;   /* prefetched, 64 bytes per word */
-    const int32_t *bias;    /* [filters] */
-    const float *factors;   /* [filters] */
+    /* NULL, or as tort_byte_tile.order of `words` words: word i of the weights is word order[i] of the spans, which
+     * lies places[order[i]] bytes behind x. */
+    const int32_t *order;
+    const int64_t *places;
+    int64_t words, safe;
+    const int32_t *bias;  /* [filters] */
+    const float *factors; /* [filters] */
     uint8_t *y;
     int64_t y_block; /* bytes */
     int32_t pixels, blocks;

@@ -9,6 +9,7 @@
  * band is copied, four blocks side by side. Read next: simd/blocked_bytes.c, byte_conv.c. */
 #include "kernels/cpu/blocked_band.h"
 #include "kernels/cpu/byte_conv.h"
+#include "kernels/cpu/byte_pack.h"
 #include "kernels/cpu/pieces.h"
 
 #include <string.h>
@@ -23,10 +24,11 @@
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
-/* Packed weights: [tile of filters][word][filter][4], then the sum of each filter, and those of tort_turned. A tile has
- * `tile` filters, the last one as many blocks as remain. */
+/* Packed weights: [tile of filters][word][filter][4], then the sum of each filter, and those of tort_turned, and if
+ * `ordered`, of each tile, the number of safe words and their order (tort_byte_tile). A tile has `tile` filters, the
+ * last one as many blocks as remain. */
 typedef struct shape {
-    bool on_unit;
+    bool on_unit, ordered;
     int64_t filters, tile; /* in whole blocks */
     int64_t together;      /* channels of a pixel of a band */
     int64_t channels, positions, words;
@@ -46,14 +48,22 @@ static shape shape_of(const tort_conv_params *p, const tort_bytes *bytes) {
     s.together = s.on_unit ? UNIT_CHANNELS : is_plain(p) ? 4 : TORT_LANES;
     s.tile = p->filters <= TORT_LANES ? TORT_LANES : TORT_LANES * bytes->blocked_blocks;
     s.words = tort_round_up(p->channels, s.on_unit ? UNIT_CHANNELS : 4) / 4 * s.positions;
+    s.ordered = bytes->turned && s.words < INT32_MAX;
     return s;
+}
+
+/* Returns the number of safe words of a tile, with the order behind it; NULL: words of tiles have none. */
+static int32_t *order_of(const shape *s, const uint8_t *packed, int64_t filter) {
+    int32_t *lists = (int32_t *)(uintptr_t)(packed + (s->words + 2) * s->filters * 4);
+    return s->ordered ? lists + filter / s->tile * (s->words + 1) : NULL;
 }
 
 static tort_status pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
                              tort_error *error) {
     const shape s = shape_of(node->params, tort_bytes_choose(target->instructions));
+    const int64_t lists = s.ordered ? (s.filters + s.tile - 1) / s.tile : 0;
     int64_t size;
-    if (__builtin_mul_overflow(s.words + 2, s.filters * 4, &size)) return tort_out_of_memory(error, SIZE_MAX);
+    if (__builtin_mul_overflow(s.words + 2, (s.filters + lists) * 4, &size)) return tort_out_of_memory(error, SIZE_MAX);
     *bytes = (size_t)size;
     *consumed = 1u << tort_qlinear_conv_inputs.w;
     return TORT_OK;
@@ -90,16 +100,18 @@ static void order_words(struct tort_watch *watch, const shape *s, const int8_t *
     }
 }
 
-/* Sums a filter, and tort_turned of its weights. */
-static void sum_filter(struct tort_watch *watch, const int8_t *weights, int64_t count, int32_t *all, int32_t *turned) {
-    int32_t sum = 0, more = 0;
-    for (int64_t at = 0; at < count && tort_row_goes_on(watch, at); at += TORT_PART)
-        for (int64_t i = at; i < at + tort_part_count(count, at); i++) {
-            sum += weights[i];
-            more += tort_turned(weights[i]);
+/* Sums the bytes of each filter of a packed tile, and tort_turned of those of words from `safe` on. */
+static void sum_tile(struct tort_watch *watch, const uint8_t *tile, int64_t lanes, int64_t words, int64_t safe,
+                     int32_t *sums, int32_t *turned) {
+    int64_t done = 0;
+    memset(sums, 0, (size_t)lanes * sizeof *sums);
+    memset(turned, 0, (size_t)lanes * sizeof *turned);
+    for (int64_t w = 0; w < words && tort_work_goes_on(watch, &done, 4 * lanes); w++)
+        for (int64_t i = 0; i < 4 * lanes; i++) {
+            const int32_t byte = (int8_t)tile[w * 4 * lanes + i];
+            sums[i / 4] += byte;
+            if (w >= safe) turned[i / 4] += tort_turned(byte);
         }
-    *all = sum;
-    *turned = more;
 }
 
 /* Packs `count` filters into a tile of `lanes`: each is ordered by itself (1 x 1 filters already are), then their
@@ -123,7 +135,6 @@ static tort_status prepare_weights(tort_prepare *prepare) {
     const int64_t size = s.channels * s.positions;
     const int8_t *weights = prepare->node->inputs[tort_qlinear_conv_inputs.w].data;
     uint8_t *packed = prepare->packed;
-    int64_t done = 0;
     int32_t *sums = (int32_t *)(void *)(packed + s.words * s.filters * 4), *turned = sums + s.filters;
     if (!weights) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
     const size_t bytes = (size_t)(s.words * s.tile * 4); /* cannot overflow: pack_size has checked a larger number */
@@ -131,12 +142,12 @@ static tort_status prepare_weights(tort_prepare *prepare) {
     if (!ordered) return tort_out_of_memory(prepare->error, bytes);
     for (int64_t first = 0; first < p->filters && tort_goes_on(prepare->watch, 0); first += s.tile) {
         const int64_t lanes = tort_min(s.tile, s.filters - first), count = tort_min(lanes, p->filters - first);
-        pack_tile(prepare->watch, device->simd, &s, weights + first * size, lanes, count, ordered,
-                  packed + first * s.words * 4);
+        uint8_t *tile = packed + first * s.words * 4;
+        int32_t *order = order_of(&s, packed, first), safe = 0;
+        pack_tile(prepare->watch, device->simd, &s, weights + first * size, lanes, count, ordered, tile);
+        if (order) safe = order[0] = tort_order_words(tile, lanes, s.words, order + 1);
+        sum_tile(prepare->watch, tile, lanes, s.words, safe, sums + first, turned + first);
     }
-    for (int64_t f = 0; f < s.filters && tort_work_goes_on(prepare->watch, &done, size); f++)
-        sum_filter(prepare->watch, weights + tort_min(f, p->filters) * size, f < p->filters ? size : 0, sums + f,
-                   turned + f);
     tort_free(prepare->env, ordered, bytes);
     return TORT_OK;
 }
@@ -184,6 +195,7 @@ typedef struct conv_job {
     shape shape;
     tort_bands bands;
     const tort_span *spans;
+    int64_t *places; /* of each word of the spans; NULL: words of tiles have no order */
     const uint8_t *packed;
     const int32_t *bias;
     const float *factors;
@@ -219,7 +231,7 @@ static bool start_job(conv_job *job, const tort_conv_params *p, const tort_bytes
     return true;
 }
 
-/* Reserves the parts of scratch in their order: spans, biases, factors, the threads' bands. */
+/* Reserves the parts of scratch in their order: spans, places, biases, factors, the threads' bands. */
 static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
     const tort_bytes *bytes = tort_bytes_choose(target->instructions);
     conv_job job = {0};
@@ -227,6 +239,7 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
     *scratch = 0;
     if (start_job(&job, node->params, bytes, node->inputs[0].type) &&
         tort_cpu_reserve(scratch, (size_t)(job.bands.planes * job.shape.positions) * sizeof(tort_span)) &&
+        tort_cpu_reserve(scratch, job.shape.ordered ? (size_t)job.shape.words * sizeof(int64_t) : 0) &&
         tort_cpu_reserve_floats(scratch, job.shape.filters) && tort_cpu_reserve_floats(scratch, job.shape.filters) &&
         tort_mul_size((uint64_t)job.bands.buffer, (uint64_t)target->threads, &bands) &&
         tort_cpu_reserve(scratch, bands))
@@ -345,6 +358,13 @@ static void make_band(const conv_job *job, const tort_band *b, int64_t filter) {
                                 .zero_point = job->zero_point,
                                 .low = job->low,
                                 .high = job->high};
+    const int32_t *order = order_of(&job->shape, job->packed, filter);
+    if (order && order[0]) {
+        t.order = order + 1;
+        t.places = job->places;
+        t.words = job->shape.words;
+        t.safe = order[0];
+    }
     const int64_t together = job->bands.together, work = tort_work(together * length, blocks * TORT_LANES, words);
     int64_t count;
     for (int64_t row = 0; row < b->rows && tort_piece_goes_on(job->bands.call, tort_quotient(row, together), work);
@@ -461,6 +481,12 @@ static void take_operands(const tort_call *call, conv_job *job, float *factors, 
     job->bias = biases;
 }
 
+static void fill_places(const conv_job *job) {
+    int64_t *place = job->places;
+    for (int64_t s = 0; s < job->bands.planes * job->shape.positions; s++)
+        for (int64_t i = 0; i < job->spans[s].count; i++) *place++ = job->spans[s].offset + 4 * i;
+}
+
 static tort_status run(const tort_call *call) {
     const tort_conv_params *p = call->params;
     conv_job job = {.device = call->device, .y = call->outputs[0].data};
@@ -468,12 +494,14 @@ static tort_status run(const tort_call *call) {
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     if (!start_job(&job, p, job.device->bytes, call->inputs[0].type)) return tort_out_of_memory(call->error, SIZE_MAX);
     tort_span *spans = tort_cpu_take(&scratch, (size_t)(job.bands.planes * job.shape.positions) * sizeof *spans);
+    job.places = tort_cpu_take(&scratch, job.shape.ordered ? (size_t)job.shape.words * sizeof *job.places : 0);
     int32_t *biases = tort_cpu_take(&scratch, (size_t)job.shape.filters * sizeof *biases);
     float *factors = tort_cpu_take(&scratch, (size_t)job.shape.filters * sizeof *factors);
     tort_bands_spans(&job.bands, 4, spans);
     for (int64_t s = 0; job.shape.on_unit && s < job.bands.planes * job.shape.positions; s++)
         spans[s].count = UNIT_CHANNELS / 4;
     job.spans = spans;
+    if (job.shape.ordered) fill_places(&job);
     take_operands(call, &job, factors, biases);
     job.buffers = (uint8_t *)scratch;
     job.bands.call = call;

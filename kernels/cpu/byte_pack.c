@@ -175,6 +175,7 @@ void tort_byte_panel_into(struct tort_watch *watch, int64_t *done, const tort_si
     }
 }
 
+/* True if no pair of signed bytes of a word of columns makes products that leave 16 bits. */
 static bool is_safe(const uint8_t *word, int64_t size) {
     bool safe = true;
     for (int64_t i = 0; i < size; i += 2) {
@@ -184,15 +185,14 @@ static bool is_safe(const uint8_t *word, int64_t size) {
     return safe;
 }
 
-/* Puts the safe words of a panel first; returns their number, or 0 and leaves the panel as it is, if so few are safe
- * that reading words out of order would cost more. order: see tort_byte_tile. */
-static int32_t order_words(const tort_bytes *bytes, uint8_t *panel, int64_t words, int32_t *order) {
-    const int64_t size = 4 * bytes->tile_columns, chunk = TORT_BYTE_CHUNK / 4;
+int32_t tort_order_words(uint8_t *panel, int64_t columns, int64_t words, int32_t *order) {
+    const int64_t size = 4 * columns;
     int64_t safe = 0, rest = words, found = 0;
-    for (int64_t i = 0; i < words; i++) found += is_safe(panel + i * size, size);
+    for (int64_t i = 0; i < words; i++) {
+        found += is_safe(panel + i * size, size);
+        order[i] = (int32_t)i;
+    }
     if (found * MIN_SAFE < words) return 0;
-    for (int64_t i = 0; i < words; i++)
-        order[i] = (int32_t)(i / chunk * bytes->tile_rows * TORT_BYTE_CHUNK + i % chunk * 4);
     while (safe < rest) {
         uint8_t *one = panel + safe * size, *other = panel + (rest - 1) * size, kept[4 * TORT_MAX_COLUMNS];
         if (is_safe(one, size)) {
@@ -216,9 +216,11 @@ static void finish_panel(const tort_bytes *bytes, uint8_t *panel, int64_t k, int
     int32_t unused[TORT_MAX_COLUMNS];
     tort_sum_byte_panel(bytes, panel, k, true, sums, turned);
     if (!order) return;
-    const int64_t words = tort_byte_order(k) - 1;
-    const int64_t safe = order[0] = order_words(bytes, panel, words, order + 1);
+    const int64_t words = tort_byte_order(k) - 1, chunk = TORT_BYTE_CHUNK / 4;
+    const int64_t safe = order[0] = tort_order_words(panel, bytes->tile_columns, words, order + 1);
     if (!safe) return;
+    for (int64_t i = 1; i <= words; i++)
+        order[i] = (int32_t)(order[i] / chunk * bytes->tile_rows * TORT_BYTE_CHUNK + order[i] % chunk * 4);
     tort_sum_byte_panel(bytes, panel + safe * 4 * bytes->tile_columns, 4 * (words - safe), true, unused, turned);
 }
 

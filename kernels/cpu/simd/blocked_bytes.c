@@ -70,6 +70,41 @@ __attribute__((noinline)) void SIMD(tort_bytes_blocked_finish)(const tort_blocke
     }
 }
 
+INLINE void finish_pixels(const tort_blocked_byte_tile *t, int pixels, int vectors, sums (*acc)[BLOCKED_BYTE_VECTORS]) {
+    mask made[BLOCKED_BYTE_PIXELS][BLOCKED_BYTE_VECTORS];
+    UNROLL
+    for (int i = 0; i < pixels; i++)
+        for (int v = 0; v < vectors; v++) made[i][v] = total(acc[i][v]);
+    SIMD(tort_bytes_blocked_finish)(t, (const int32_t *)(const void *)made);
+}
+
+/* Adds the products of a word at each pixel and the filters; `safe`: see tort_blocked_byte_tile. */
+INLINE void add_word(int pixels, int vectors, bool safe, const uint8_t *const *groups, int64_t step, const uint8_t *w,
+                     sums (*acc)[BLOCKED_BYTE_VECTORS]) {
+    column filters[BLOCKED_BYTE_VECTORS];
+    for (int v = 0; v < vectors; v++) filters[v] = column_of(*(const loose_mask *)(const void *)(w + v * WIDTH * 4));
+    EACH_PART UNROLL for (int i = 0; i < pixels; i++) {
+        const mask word = broadcast_part(word_at(groups, step, i), ALL_SIGNED, part);
+        for (int v = 0; v < vectors; v++)
+            acc[i][v] =
+                safe ? add_safe(acc[i][v], word, filters[v], part) : add_column(acc[i][v], word, filters[v], part);
+    }
+}
+
+/* Adds the products of words that have an order. */
+INLINE void add_ordered(const tort_blocked_byte_tile *t, int pixels, int vectors, sums (*acc)[BLOCKED_BYTE_VECTORS]) {
+    const int64_t step = t->x_step;
+    const uint8_t *w = t->weights, *later = t->later;
+    const int32_t *word = t->order, *safe = word + t->safe, *end = word + t->words;
+    for (int part = 0; part < 2; part++)
+        for (; word < (part ? end : safe); word++, w += vectors * WIDTH * 4, later += TORT_LANES * 4) {
+            const uint8_t *groups[(BLOCKED_BYTE_PIXELS + 3) / 4];
+            for (int g = 0; g < (pixels + 3) / 4; g++) groups[g] = t->x + t->places[*word] + 4 * g * step;
+            __builtin_prefetch(later, 0, 2);
+            add_word(pixels, vectors, part == 0, groups, step, w, acc);
+        }
+}
+
 /* pixels and vectors are constants after inlining, so acc lives in registers. */
 INLINE void multiply_pixels(const tort_blocked_byte_tile *t, int pixels, int vectors) {
     sums acc[BLOCKED_BYTE_PIXELS][BLOCKED_BYTE_VECTORS];
@@ -78,28 +113,23 @@ INLINE void multiply_pixels(const tort_blocked_byte_tile *t, int pixels, int vec
     UNROLL
     for (int i = 0; i < pixels; i++)
         for (int v = 0; v < vectors; v++) acc[i][v] = (sums){0};
+    if (TURNED && t->order) {
+        add_ordered(t, pixels, vectors, acc);
+        finish_pixels(t, pixels, vectors, acc);
+        return;
+    }
     for (int64_t s = 0; s < t->span_count; s++) {
         const uint8_t *groups[(BLOCKED_BYTE_PIXELS + 3) / 4];
         for (int g = 0; g < (pixels + 3) / 4; g++) groups[g] = t->x + t->spans[s].offset + 4 * g * step;
         for (int64_t c = t->spans[s].count; c > 0; c--) {
-            column filters[BLOCKED_BYTE_VECTORS];
-            for (int v = 0; v < vectors; v++)
-                filters[v] = column_of(*(const loose_mask *)(const void *)(w + v * WIDTH * 4));
             __builtin_prefetch(later, 0, 2);
-            EACH_PART UNROLL for (int i = 0; i < pixels; i++) {
-                const mask word = broadcast_part(word_at(groups, step, i), ALL_SIGNED, part);
-                for (int v = 0; v < vectors; v++) acc[i][v] = add_column(acc[i][v], word, filters[v], part);
-            }
+            add_word(pixels, vectors, false, groups, step, w, acc);
             for (int g = 0; g < (pixels + 3) / 4; g++) groups[g] += 4;
             w += vectors * WIDTH * 4;
             later += TORT_LANES * 4;
         }
     }
-    mask made[BLOCKED_BYTE_PIXELS][BLOCKED_BYTE_VECTORS];
-    UNROLL
-    for (int i = 0; i < pixels; i++)
-        for (int v = 0; v < vectors; v++) made[i][v] = total(acc[i][v]);
-    SIMD(tort_bytes_blocked_finish)(t, (const int32_t *)(const void *)made);
+    finish_pixels(t, pixels, vectors, acc);
 }
 
 #define CASE(n)                                                                                                        \

@@ -194,10 +194,13 @@ INLINE mask broadcast_word(const uint8_t *from) {
 }
 #endif
 
-/* Adds the products of rows, which are unsigned unless ALL_SIGNED, and a signed column. */
+/* Adds the products of rows, which are unsigned unless ALL_SIGNED, and a signed column. add_safe: of a safe word, see
+ * tort_byte_tile. */
 #if TURNED
 #define add_column(acc, row, column, part) add_turned(acc, row, column)
+#define add_safe(acc, row, column, part) add_two_and_two(acc, row, (column).word)
 #else
+#define add_safe add_column
 #define add_column(acc, row, column, part) add_part(acc, row, part_of((column).word, true, part))
 #endif
 
