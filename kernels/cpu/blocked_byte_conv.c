@@ -64,7 +64,7 @@ static tort_status pack_size(const tort_target *target, const tort_node_view *no
     const int64_t lists = s.ordered ? (s.filters + s.tile - 1) / s.tile : 0;
     int64_t size;
     if (__builtin_mul_overflow(s.words + 2, (s.filters + lists) * 4, &size)) return tort_out_of_memory(error, SIZE_MAX);
-    *bytes = (size_t)size;
+    *bytes = (size_t)(size - lists * 4); /* words + 1 of each list */
     *consumed = 1u << tort_qlinear_conv_inputs.w;
     return TORT_OK;
 }
