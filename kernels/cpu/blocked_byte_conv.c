@@ -100,18 +100,37 @@ static void order_words(struct tort_watch *watch, const shape *s, const int8_t *
     }
 }
 
-/* Sums the bytes of each filter of a packed tile, and tort_turned of those of words from `safe` on. */
-static void sum_tile(struct tort_watch *watch, const uint8_t *tile, int64_t lanes, int64_t words, int64_t safe,
-                     int32_t *sums, int32_t *turned) {
-    int64_t done = 0;
-    memset(sums, 0, (size_t)lanes * sizeof *sums);
-    memset(turned, 0, (size_t)lanes * sizeof *turned);
-    for (int64_t w = 0; w < words && tort_work_goes_on(watch, &done, 4 * lanes); w++)
-        for (int64_t i = 0; i < 4 * lanes; i++) {
-            const int32_t byte = (int8_t)tile[w * 4 * lanes + i];
-            sums[i / 4] += byte;
-            if (w >= safe) turned[i / 4] += tort_turned(byte);
+/* Adds the bytes of words, and those below 0, to sums of each byte of a word. */
+static void add_bytes(const uint8_t *words, int64_t count, int64_t bytes, int32_t *sums, int32_t *below) {
+    enum { MAX_BYTES = 4 * TORT_MAX_COLUMNS, FIT = 255 /* bytes whose sum fits 16 bits */ };
+    for (int64_t w = 0; w < count; w += FIT) {
+        int16_t sum[MAX_BYTES] = {0}, less[MAX_BYTES] = {0};
+        for (int64_t i = w; i < tort_min(w + FIT, count); i++)
+            for (int64_t j = 0; j < bytes; j++) {
+                const int16_t byte = (int8_t)words[i * bytes + j];
+                sum[j] = (int16_t)(sum[j] + byte);
+                less[j] = (int16_t)(less[j] + (byte < 0 ? byte : 0));
+            }
+        for (int64_t j = 0; j < bytes; j++) {
+            sums[j] += sum[j];
+            below[j] += less[j];
         }
+    }
+}
+
+/* Sums the bytes of each filter of a packed tile, and tort_turned of those of words from `safe` on. */
+static void sum_tile(const uint8_t *tile, int64_t lanes, int64_t words, int64_t safe, int32_t *sums, int32_t *turned) {
+    enum { MAX_BYTES = 4 * TORT_MAX_COLUMNS };
+    int32_t before[MAX_BYTES] = {0}, behind[MAX_BYTES] = {0}, unused[MAX_BYTES] = {0}, below[MAX_BYTES] = {0};
+    add_bytes(tile, safe, 4 * lanes, before, unused);
+    add_bytes(tile + safe * 4 * lanes, words - safe, 4 * lanes, behind, below);
+    for (int64_t i = 0; i < lanes; i++) {
+        sums[i] = turned[i] = 0;
+        for (int64_t j = 4 * i; j < 4 * i + 4; j++) {
+            sums[i] += before[j] + behind[j];
+            turned[i] += 128 * behind[j] - below[j];
+        }
+    }
 }
 
 /* Packs `count` filters into a tile of `lanes`: each is ordered by itself (1 x 1 filters already are), then their
@@ -145,8 +164,8 @@ static tort_status prepare_weights(tort_prepare *prepare) {
         uint8_t *tile = packed + first * s.words * 4;
         int32_t *order = order_of(&s, packed, first), safe = 0;
         pack_tile(prepare->watch, device->simd, &s, weights + first * size, lanes, count, ordered, tile);
-        if (order) safe = order[0] = tort_order_words(tile, lanes, s.words, order + 1);
-        sum_tile(prepare->watch, tile, lanes, s.words, safe, sums + first, turned + first);
+        if (order) safe = order[0] = tort_order_words(device->bytes, tile, lanes, s.words, order + 1);
+        sum_tile(tile, lanes, s.words, safe, sums + first, turned + first);
     }
     tort_free(prepare->env, ordered, bytes);
     return TORT_OK;

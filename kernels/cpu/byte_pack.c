@@ -175,39 +175,33 @@ void tort_byte_panel_into(struct tort_watch *watch, int64_t *done, const tort_si
     }
 }
 
-/* True if no pair of signed bytes of a word of columns makes products that leave 16 bits. */
-static bool is_safe(const uint8_t *word, int64_t size) {
-    bool safe = true;
-    for (int64_t i = 0; i < size; i += 2) {
-        const int32_t a = (int8_t)word[i], b = (int8_t)word[i + 1];
-        safe &= (a < 0 ? -a : a) + (b < 0 ? -b : b) <= TORT_SAFE_PAIR;
+static void swap_words(uint8_t *one, uint8_t *other, int64_t columns) {
+    for (int64_t i = 0; i < 4 * columns; i += 8) {
+        uint64_t a, b;
+        memcpy(&a, one + i, sizeof a);
+        memcpy(&b, other + i, sizeof b);
+        memcpy(one + i, &b, sizeof b);
+        memcpy(other + i, &a, sizeof a);
     }
-    return safe;
 }
 
-int32_t tort_order_words(uint8_t *panel, int64_t columns, int64_t words, int32_t *order) {
-    const int64_t size = 4 * columns;
-    int64_t safe = 0, rest = words, found = 0;
-    for (int64_t i = 0; i < words; i++) {
-        found += is_safe(panel + i * size, size);
-        order[i] = (int32_t)i;
-    }
-    if (found * MIN_SAFE < words) return 0;
-    while (safe < rest) {
-        uint8_t *one = panel + safe * size, *other = panel + (rest - 1) * size, kept[4 * TORT_MAX_COLUMNS];
-        if (is_safe(one, size)) {
-            safe++;
-            continue;
+int32_t tort_order_words(const tort_bytes *bytes, uint8_t *panel, int64_t columns, int64_t words, int32_t *order) {
+    const int64_t size = 4 * columns, safe = bytes->find_safe(panel, columns, words, order);
+    int64_t first = 0, last = words;
+    while (safe * MIN_SAFE >= words && first < safe) {
+        if (order[first] < 0) {
+            do last--;
+            while (order[last] < 0);
+            const int32_t from = order[first];
+            swap_words(panel + first * size, panel + last * size, columns);
+            order[first] = order[last];
+            order[last] = from;
         }
-        rest--;
-        memcpy(kept, one, (size_t)size);
-        memmove(one, other, (size_t)size);
-        memcpy(other, kept, (size_t)size);
-        const int32_t place = order[safe];
-        order[safe] = order[rest];
-        order[rest] = place;
+        first++;
     }
-    return (int32_t)safe;
+    for (int64_t i = 0; i < words; i++)
+        if (order[i] < 0) order[i] = ~order[i];
+    return safe * MIN_SAFE < words ? 0 : (int32_t)safe;
 }
 
 /* Sums a packed panel and orders its words. */
@@ -217,7 +211,7 @@ static void finish_panel(const tort_bytes *bytes, uint8_t *panel, int64_t k, int
     tort_sum_byte_panel(bytes, panel, k, true, sums, turned);
     if (!order) return;
     const int64_t words = tort_byte_order(k) - 1, chunk = TORT_BYTE_CHUNK / 4;
-    const int64_t safe = order[0] = tort_order_words(panel, bytes->tile_columns, words, order + 1);
+    const int64_t safe = order[0] = tort_order_words(bytes, panel, bytes->tile_columns, words, order + 1);
     if (!safe) return;
     for (int64_t i = 1; i <= words; i++)
         order[i] = (int32_t)(order[i] / chunk * bytes->tile_rows * TORT_BYTE_CHUNK + order[i] % chunk * 4);

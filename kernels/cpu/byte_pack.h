@@ -32,7 +32,7 @@ void tort_byte_panel_into(struct tort_watch *watch, int64_t *done, const tort_si
                           uint8_t *panel, const tort_byte_matrix *b, int64_t first, int32_t columns, int64_t k);
 /* Puts the safe words of a panel of signed columns first (tort_byte_tile); returns their number, or 0 and leaves the
  * panel as it is, if so few are safe that reading words out of order would cost more. order[i]: where word i was. */
-int32_t tort_order_words(uint8_t *panel, int64_t columns, int64_t words, int32_t *order);
+int32_t tort_order_words(const tort_bytes *bytes, uint8_t *panel, int64_t columns, int64_t words, int32_t *order);
 /* Sums the columns of a panel by multiplying it with a row of ones, and what tiles lack of them (`turned`, NULL if the
  * table has no such thing) with a row of zeros: that makes its negative. Lists have an element per column of a panel.
  */

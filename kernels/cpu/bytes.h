@@ -37,7 +37,10 @@ typedef struct tort_bytes {
     int32_t tile_rows, tile_columns;
     bool all_signed; /* both operands are signed */
     bool turned;     /* sums of unsigned rows, and of blocked_tile, lack tort_turned of each byte of their column */
-    int32_t width;   /* columns per vector: a tile with no more columns costs half */
+    /* If turned: sets order[i] to i for each safe word (tort_byte_tile) of a panel, and to ~i for others; returns the
+     * number of safe ones. columns: a multiple of `width`. */
+    int64_t (*find_safe)(const uint8_t *panel, int64_t columns, int64_t words, int32_t *order);
+    int32_t width; /* columns per vector: a tile with no more columns costs half */
     /* Around all tiles of a part, on the thread that makes them: a matrix unit needs a configuration. NULL: nothing.
      * Tiles of up to few_rows rows need none. */
     int32_t few_rows;

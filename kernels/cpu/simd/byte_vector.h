@@ -3,6 +3,7 @@
 #ifndef TORT_KERNELS_CPU_SIMD_BYTE_VECTOR_H
 #define TORT_KERNELS_CPU_SIMD_BYTE_VECTOR_H
 
+#include "kernels/cpu/bytes.h"
 #include "kernels/cpu/simd/intrinsics.h"
 
 #include <string.h>
@@ -159,6 +160,20 @@ INLINE mask add_two_and_two(mask acc, mask is_unsigned, mask is_signed) {
     const halves two = (halves)_mm_maddubs_epi16((__m128i)is_unsigned, (__m128i)is_signed);
 #endif
     return add_modulo(acc, pairs(two, 1 - (halves){0}));
+}
+
+/* True if some pair of signed bytes is above TORT_SAFE_PAIR in sum of sizes. */
+INLINE bool has_large_pair(mask word) {
+#if X86 == 512
+    const __m512i sizes = _mm512_maddubs_epi16(_mm512_abs_epi8((__m512i)word), _mm512_set1_epi8(1));
+    return _mm512_cmpgt_epi16_mask(sizes, _mm512_set1_epi16(TORT_SAFE_PAIR)) != 0;
+#elif X86 == 256
+    const __m256i sizes = _mm256_maddubs_epi16(_mm256_abs_epi8((__m256i)word), _mm256_set1_epi8(1));
+    return _mm256_movemask_epi8(_mm256_cmpgt_epi16(sizes, _mm256_set1_epi16(TORT_SAFE_PAIR))) != 0;
+#else
+    const __m128i sizes = _mm_maddubs_epi16(_mm_abs_epi8((__m128i)word), _mm_set1_epi8(1));
+    return _mm_movemask_epi8(_mm_cmpgt_epi16(sizes, _mm_set1_epi16(TORT_SAFE_PAIR))) != 0;
+#endif
 }
 
 INLINE mask add_turned(mask acc, mask row, column c) {

@@ -193,6 +193,23 @@ static void dots(const tort_byte_tile *t) {
         make_dots(t, false);
 }
 
+#if TURNED
+#define FIND_SAFE find_safe
+static int64_t find_safe(const uint8_t *panel, int64_t columns, int64_t words, int32_t *order) {
+    int64_t safe = 0;
+    for (int64_t i = 0; i < words; i++, panel += 4 * columns) {
+        bool large = false;
+        for (int64_t c = 0; c < columns; c += WIDTH)
+            large |= has_large_pair(*(const loose_mask *)(const void *)(panel + 4 * c));
+        order[i] = (int32_t)(large ? ~i : i);
+        safe += !large;
+    }
+    return safe;
+}
+#else
+#define FIND_SAFE NULL
+#endif
+
 extern const tort_bytes SIMD(tort_bytes);
 /* Defined in blocked_bytes.c. */
 void SIMD(tort_bytes_blocked_tile)(const struct tort_blocked_byte_tile *tile);
@@ -211,6 +228,7 @@ const tort_bytes SIMD(tort_bytes) = {.instructions = BYTE_INSTRUCTIONS,
                                      .tile_columns = TILE_COLUMNS,
                                      .all_signed = ALL_SIGNED,
                                      .turned = TURNED,
+                                     .find_safe = FIND_SAFE,
                                      .width = WIDTH,
                                      .tile = tile,
                                      .dots = dots,
