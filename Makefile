@@ -172,7 +172,7 @@ LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES) $(wildcard ops/extra/*),$(wildcar
 CUDA_SOURCES := $(wildcard kernels/cuda/*.cu)
 EXTRA_SOURCES := ops/extra/extra.c $(if $(HAS_REGEX),$(wildcard ops/extra/regex*.c ops/extra/token*.c ops/extra/*.cpp)) \
     $(if $(HAS_PICTURES),$(wildcard ops/extra/image*.c ops/extra/picture*.c))
-SIMD_UNIT_SOURCES := kernels/cpu/simd/amx.c
+SIMD_UNIT_SOURCES := kernels/cpu/simd/amx.c kernels/cpu/simd/bf16.c
 SIMD_SOURCES := $(filter-out $(SIMD_UNIT_SOURCES),$(wildcard kernels/cpu/simd/*.c))
 SIMD_DOT_SOURCES := kernels/cpu/simd/bytes.c kernels/cpu/simd/blocked_bytes.c
 TEST_HELPER_SOURCES := $(wildcard tests/*.c)

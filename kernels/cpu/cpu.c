@@ -1,5 +1,6 @@
 /* cpu.c - functions that the kernels of the provider `cpu` share, see cpu.h. */
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/bf16.h"
 
 #include "ops/numeric.h"
 
@@ -44,6 +45,17 @@ static const tort_bytes *const byte_tables[] = {
 #endif
     NULL};
 
+extern const tort_bf16 tort_bf16_v4_amx, tort_bf16_v3_tiles;
+
+static const tort_bf16 *const bf16_tables[] = {
+#ifdef TORT_HAS_v3_tiles
+    &tort_bf16_v3_tiles,
+#endif
+#ifdef TORT_HAS_v4_amx
+    &tort_bf16_v4_amx,
+#endif
+    NULL};
+
 static const tort_simd *const tables[] = {
 #ifdef TORT_HAS_v4
     &tort_simd_v4,
@@ -71,6 +83,12 @@ const tort_simd *tort_simd_choose(uint32_t instructions) {
 const tort_bytes *tort_bytes_choose(uint32_t instructions) {
     for (int i = 0; byte_tables[i]; i++)
         if ((byte_tables[i]->instructions & ~instructions) == 0) return byte_tables[i];
+    return NULL;
+}
+
+const tort_bf16 *tort_bf16_choose(uint32_t instructions) {
+    for (int i = 0; bf16_tables[i]; i++)
+        if ((bf16_tables[i]->instructions & ~instructions) == 0) return bf16_tables[i];
     return NULL;
 }
 

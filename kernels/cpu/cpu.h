@@ -15,6 +15,7 @@ typedef struct tort_cpu_device {
     tort_env env;
     const tort_simd *simd; /* NULL: plain loops only */
     const tort_bytes *bytes;
+    const struct tort_bf16 *bf16; /* NULL: products of floats are in float32 */
     int32_t threads;
 } tort_cpu_device;
 

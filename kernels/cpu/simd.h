@@ -32,6 +32,8 @@ enum {
     TORT_CPU_AVX512_VNNI = 1u << 5,
     TORT_CPU_NEON_DOT = 1u << 6,
     TORT_CPU_AMX = 1u << 7,        /* tiles and their products of bytes */
+    TORT_CPU_AMX_BF16 = 1u << 10,  /* tiles and their products of bfloat16 */
+    TORT_CPU_BF16 = 1u << 11,      /* option precision=bf16 was given, and there is a unit for it */
     TORT_CPU_TILE_MODEL = 1u << 9, /* the same by simd/tiles.h in C: only where isa names it */
     TORT_CPU_RVV = 1u << 8         /* V of RISC-V: registers of 128 bits or more */
 };

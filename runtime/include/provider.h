@@ -112,6 +112,9 @@ typedef struct tort_kernel {
     int32_t variant;      /* for functions shared by rows, which read call->kernel->variant or node->kernel->variant */
     uint32_t host_inputs; /* inputs whose VALUES run reads in host memory */
     const char *needs;    /* a name out of tort_provider.libraries: "cuDNN"; NULL: none */
+    /* Bits of tort_target.instructions without all of which nobody asked for the row: it is not offered the node, and
+     * no report says that it refused. */
+    uint32_t asked;
     /* Bit i: run may write output 0 in place over input i if both have one shape and one element size: it reads an
      * element before it writes the one at its place, and never after. A plan decides whether it does. */
     uint32_t in_place;

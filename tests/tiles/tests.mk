@@ -9,11 +9,12 @@ TILES_BUILD := $(BUILD)/tests/tiles/build
 TILES_MAKE = $(MAKE) --no-print-directory BUILD=$(TILES_BUILD) CUDA=0 TILES=model
 
 .PHONY: test-tiles test-tiles-thoroughly
-## Run what is written for the matrix unit on a model of its instructions: tiles by themselves, and 8-bit operators in double.
+## Run what is written for the matrix unit on a model of its instructions: tiles by themselves, 8-bit operators and products in bfloat16, in double.
 test-tiles: $(BUILD)/tests/tiles/tiles test-setup
 	@$(BUILD)/tests/tiles/tiles
 	@$(TILES_MAKE) $(TILES_BUILD)/tinyort
 	@$(VENV)/bin/python tests/bytes/run.py $(TILES_BUILD)/tinyort --isa v3_tiles
+	@$(VENV)/bin/python tests/tiles/bf16.py $(TILES_BUILD)/tinyort
 
 ## The same, and the unit tests of the kernels of cpu.
 test-tiles-thoroughly: test-tiles

@@ -9,8 +9,9 @@
 
 #include <stdint.h>
 
-/* Of a product: operand a, the rows, is unsigned and b, the columns, signed, or vice versa. */
-enum { TILE_U8S8, TILE_S8U8 };
+/* Of a product of bytes: operand a, the rows, is unsigned and b, the columns, signed, or vice versa. TILE_BF16: floats
+ * of 16 bits, with sums in float32. */
+enum { TILE_U8S8, TILE_S8U8, TILE_BF16 };
 
 #ifdef TILE_MODEL
 #include <stdlib.h>
@@ -48,7 +49,32 @@ static inline int32_t model_byte(uint8_t byte, _Bool is_signed) {
     return is_signed ? (int8_t)byte : byte;
 }
 
+static inline float model_bf16(const uint8_t *half) {
+    const uint8_t bytes[4] = {0, 0, half[0], half[1]};
+    float number;
+    memcpy(&number, bytes, sizeof number);
+    return number;
+}
+
+/* Sums of the even and of the odd elements of k, which are then added. */
+static inline void model_multiply_bf16(int c, int a, int b) {
+    for (int m = 0; m < 16; m++)
+        for (int n = 0; n < 16; n++) {
+            float parts[2] = {0, 0}, sum;
+            for (int k = 0; k < 32; k++)
+                parts[k % 2] +=
+                    model_bf16(model_tile(a)[m] + 2 * k) * model_bf16(model_tile(b)[k / 2] + 4 * n + k % 2 * 2);
+            memcpy(&sum, model_tile(c)[m] + 4 * n, sizeof sum);
+            sum += parts[0] + parts[1];
+            memcpy(model_tile(c)[m] + 4 * n, &sum, sizeof sum);
+        }
+}
+
 static inline void model_multiply(int c, int a, int b, int kind) {
+    if (kind == TILE_BF16) {
+        model_multiply_bf16(c, a, b);
+        return;
+    }
     for (int m = 0; m < 16; m++)
         for (int n = 0; n < 16; n++) {
             uint32_t sum;
@@ -92,6 +118,8 @@ static inline void tiles_end(void) {
     do {                                                                                                               \
         if ((kind) == TILE_U8S8)                                                                                       \
             __asm__ volatile("tdpbusd %%tmm" #b ", %%tmm" #a ", %%tmm" #c ::);                                         \
+        else if ((kind) == TILE_BF16)                                                                                  \
+            __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c ::);                                       \
         else                                                                                                           \
             __asm__ volatile("tdpbsud %%tmm" #b ", %%tmm" #a ", %%tmm" #c ::);                                         \
     } while (0)

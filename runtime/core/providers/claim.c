@@ -128,6 +128,7 @@ static bool is_of_application(const tort_session *session, const tort_provider *
 /* A kernel of the build expects the params of the build's operator, not of an application's operator of that name. */
 static bool kernel_matches(const tort_candidate *c, const tort_link *link, const tort_kernel *kernel) {
     const tort_node *node = c->node;
+    if (kernel->asked & ~link->target.instructions) return false;
     if (!strcmp(kernel->op, "*")) return true;
     if (strcmp(kernel->op, node->op_type) || strcmp(kernel->domain ? kernel->domain : "", node->domain)) return false;
     return !tort_op_is_own(c->session->model->operators, node->op) || is_of_application(c->session, link->provider);
