@@ -405,7 +405,7 @@ static const tort_option_help options[] = {
     {"spin", "1000", "microseconds that idle threads spin for work (default 200)"},
     {"isa", "v3", "best of v2 v3 v3_vnni v4 v4_vnni v4_amx neon neon_dot rvv plain"},
     {"subnormals", "off", "off: numbers nearer to 0 than 1.2e-38 are 0 in runs (default: on)"},
-    {"precision", "bf16", "float32, or bf16 for products with constant weights on a matrix unit"},
+    {"precision", "bf16", "float32, or bf16 for products with constant weights on AMX"},
     {"mem_limit", "2G", "limit of weights and values in bytes (default: values 8G)"},
     {0},
 };
