@@ -105,7 +105,7 @@ INLINE void make_tile(const tort_byte_tile *t, int rows, int vectors, int lanes,
         for (int l = 0; l < lanes; l++)
             for (int v = 0; v < vectors; v++) acc[l][i][v] = (sums){0};
 #if TURNED
-    if (unsigned_rows && t->order)
+    if (unsigned_rows && vectors == TILE_VECTORS && t->order)
         add_ordered(t, rows, vectors, lanes, acc);
     else
 #endif
@@ -133,7 +133,7 @@ INLINE void choose_rows(const tort_byte_tile *t, int vectors, bool unsigned_rows
 }
 
 INLINE void choose_columns(const tort_byte_tile *t, bool unsigned_rows) {
-    if (t->column_count > WIDTH)
+    if (t->column_count > WIDTH || t->order) /* words in an order: for whole panels alone, as code is not free */
         choose_rows(t, TILE_VECTORS, unsigned_rows);
     else
         choose_rows(t, 1, unsigned_rows);
