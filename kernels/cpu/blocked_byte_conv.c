@@ -307,14 +307,28 @@ static int64_t sum_pixels(const conv_job *job, const uint8_t *x) {
     return sum;
 }
 
-/* Requantizes one pixel of a tile from its sums. */
+/* A bias that changes no result: beyond 2^30 it saturates anyway. f: a filter, or the number of a lane beyond. */
+static int64_t usual_bias(const conv_job *job, int64_t f) {
+    const int64_t given = job->given_bias && f < job->params->filters ? job->given_bias[f] : 0;
+    return tort_min(tort_max(given, -(1 << 30)), 1 << 30);
+}
+
+/* True if float arithmetic does not requantize some of these filters exactly. */
+static bool is_slow(const conv_job *job, int64_t first, int64_t count) {
+    const int64_t there = tort_min(count, job->params->filters - first);
+    return job->slow && (job->has_zero_points || !tort_byte_factors_exact(job->factors + first, there));
+}
+
+/* Requantizes one pixel of a tile from its sums, for the filters that need it. */
 static void finish_slowly(const conv_job *job, const tort_blocked_byte_tile *t, int32_t pixel, int64_t first) {
     const bool many = tort_count(job->w_zero) > 1;
     const int64_t seen = job->has_zero_points ? sum_pixels(job, t->x + pixel * t->x_step) : 0;
     for (int64_t i = 0; i < tort_min(t->blocks * TORT_LANES, job->params->filters - first); i++) {
         const int64_t block = i / TORT_LANES, lane = i % TORT_LANES, f = first + i;
+        if (!is_slow(job, f, 1)) continue;
         const int64_t zero = job->has_zero_points ? (int64_t)tort_cpu_number(job->w_zero, many ? f : 0) : 0;
-        const int64_t sum = t->sums[(block * t->pixels + pixel) * TORT_LANES + lane] - zero * seen;
+        const int64_t all = t->sums[(block * t->pixels + pixel) * TORT_LANES + lane],
+                      sum = all - usual_bias(job, f) - zero * seen;
         const int32_t whole = (int32_t)sum;
         const tort_requantized r = {.bias = job->given_bias ? job->given_bias[f] : 0,
                                     .factor = job->factors[f],
@@ -327,6 +341,7 @@ static void finish_slowly(const conv_job *job, const tort_blocked_byte_tile *t, 
 static void make_slowly(const conv_job *job, const tort_blocked_byte_tile *tile, int64_t first) {
     int32_t sums[MAX_SUMS];
     tort_blocked_byte_tile t = *tile;
+    if (!job->has_zero_points) job->device->bytes->blocked_tile(tile);
     t.sums = sums;
     job->device->bytes->blocked_tile(&t);
     for (int32_t i = 0; i < t.pixels; i++) finish_slowly(job, &t, i, first);
@@ -346,10 +361,11 @@ static void make_row(const conv_job *job, tort_blocked_byte_tile *t, int64_t pix
     const int64_t max = bytes->blocked_pixels, tiles = tort_quotient(pixels + max - 1, max);
     const int64_t size = tort_quotient(pixels, tiles), larger = pixels - size * tiles;
     const int64_t work = tort_work(bytes->blocked_pixels, t->blocks * TORT_LANES, job->shape.words * 4);
+    const bool slow = is_slow(job, first_filter, t->blocks * TORT_LANES);
     for (int64_t i = 0; i < tiles; i++) {
         if (!tort_piece_goes_on(job->bands.call, i, work)) return;
         t->pixels = (int32_t)(size + (i < larger));
-        if (job->slow)
+        if (slow)
             make_slowly(job, t, first_filter);
         else
             bytes->blocked_tile(t);
@@ -467,16 +483,13 @@ static void conv_part(void *arg, int64_t begin, int64_t end) {
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-/* Folds the zero point into the bias, and what tiles lack, modulo 2^32 as the sums are. Clamping a bias to 2^30 changes
- * no result: it saturates anyway. */
-static void fill_bias(const conv_job *job, const int32_t *bias, int32_t *to) {
+/* Folds the zero point into the bias, and what tiles lack, modulo 2^32 as the sums are. */
+static void fill_bias(const conv_job *job, int32_t *to) {
     const int32_t *sums = (const int32_t *)(const void *)(job->packed + job->shape.words * job->shape.filters * 4);
     const int32_t *turned = sums + job->shape.filters;
     for (int64_t f = 0; f < job->shape.filters; f++) {
-        const int64_t given = bias && f < job->params->filters ? bias[f] : 0;
-        const int64_t usual = tort_min(tort_max(given, -(1 << 30)), 1 << 30);
         const int64_t lacking = job->device->bytes->turned ? turned[f] : 0;
-        to[f] = (int32_t)(uint32_t)(uint64_t)(usual + lacking - (int64_t)job->x_zero * sums[f]);
+        to[f] = (int32_t)(uint32_t)(uint64_t)(usual_bias(job, f) + lacking - (int64_t)job->x_zero * sums[f]);
     }
 }
 
@@ -496,7 +509,7 @@ static void take_operands(const tort_call *call, conv_job *job, float *factors, 
     job->slow = job->has_zero_points || !tort_byte_factors_exact(factors, job->params->filters);
     job->factors = factors;
     job->given_bias = bias ? bias->data : NULL;
-    fill_bias(job, job->slow ? NULL : job->given_bias, biases);
+    fill_bias(job, biases);
     job->bias = biases;
 }
 
