@@ -16,7 +16,8 @@
 
 #define BAND_BYTES 262144 /* bytes of input per band: half of an L2 cache of 512 KiB */
 #define MIN_FILTERS 8     /* fewer would leave most of a vector idle */
-#define MAX_SUMS 512      /* sums of a tile, upper bound over all instruction sets */
+#define MAX_PIXELS 16     /* of a tile, upper bound over all instruction sets */
+#define MAX_SUMS (MAX_PIXELS * 32)
 #define UNIT_CHANNELS 64  /* of a pixel, as a matrix unit reads it */
 #define UNIT_GROUP 16     /* pixels that a matrix unit reads at a time */
 #define MIN_UNIT 32       /* channels from which on a matrix unit is faster */
@@ -319,32 +320,38 @@ static bool is_slow(const conv_job *job, int64_t first, int64_t count) {
     return job->slow && (job->has_zero_points || !tort_byte_factors_exact(job->factors + first, there));
 }
 
-/* Requantizes one pixel of a tile from its sums, for the filters that need it. */
-static void finish_slowly(const conv_job *job, const tort_blocked_byte_tile *t, int32_t pixel, int64_t first) {
+/* Requantizes the pixels of a tile for lane i of its filters, the first of which is `first`, from their sums. seen: of
+ * each pixel, sum_pixels if W has zero points. */
+static void finish_slowly(const conv_job *job, const tort_blocked_byte_tile *t, int64_t first, int64_t i,
+                          const int64_t *seen) {
+    const int64_t block = i / TORT_LANES, lane = i % TORT_LANES, f = first + i;
     const bool many = tort_count(job->w_zero) > 1;
-    const int64_t seen = job->has_zero_points ? sum_pixels(job, t->x + pixel * t->x_step) : 0;
-    for (int64_t i = 0; i < tort_min(t->blocks * TORT_LANES, job->params->filters - first); i++) {
-        const int64_t block = i / TORT_LANES, lane = i % TORT_LANES, f = first + i;
-        if (!is_slow(job, f, 1)) continue;
-        const int64_t zero = job->has_zero_points ? (int64_t)tort_cpu_number(job->w_zero, many ? f : 0) : 0;
-        const int64_t all = t->sums[(block * t->pixels + pixel) * TORT_LANES + lane],
-                      sum = all - usual_bias(job, f) - zero * seen;
-        const int32_t whole = (int32_t)sum;
-        const tort_requantized r = {.bias = job->given_bias ? job->given_bias[f] : 0,
-                                    .factor = job->factors[f],
-                                    .zero_point = (float)t->zero_point,
-                                    .bounds = {(float)t->low, (float)t->high}};
-        job->device->simd->requantize(&r, &whole, t->y + block * t->y_block + pixel * TORT_LANES + lane, 1);
+    const int64_t zero = job->has_zero_points ? (int64_t)tort_cpu_number(job->w_zero, many ? f : 0) : 0;
+    const tort_requantized r = {.bias = job->given_bias ? job->given_bias[f] : 0,
+                                .factor = job->factors[f],
+                                .zero_point = (float)t->zero_point,
+                                .bounds = {(float)t->low, (float)t->high}};
+    int32_t whole[MAX_PIXELS];
+    uint8_t made[MAX_PIXELS];
+    for (int32_t p = 0; p < t->pixels; p++) {
+        const int64_t sum = t->sums[(block * t->pixels + p) * TORT_LANES + lane];
+        whole[p] = (int32_t)(sum - usual_bias(job, f) - (zero ? zero * seen[p] : 0));
     }
+    job->device->simd->requantize(&r, whole, made, t->pixels);
+    for (int32_t p = 0; p < t->pixels; p++) t->y[block * t->y_block + p * TORT_LANES + lane] = made[p];
 }
 
+/* Makes a tile, then once more the filters that the usual way does not make exactly. */
 static void make_slowly(const conv_job *job, const tort_blocked_byte_tile *tile, int64_t first) {
     int32_t sums[MAX_SUMS];
+    int64_t seen[MAX_PIXELS];
     tort_blocked_byte_tile t = *tile;
     if (!job->has_zero_points) job->device->bytes->blocked_tile(tile);
     t.sums = sums;
     job->device->bytes->blocked_tile(&t);
-    for (int32_t i = 0; i < t.pixels; i++) finish_slowly(job, &t, i, first);
+    for (int32_t p = 0; p < t.pixels && job->has_zero_points; p++) seen[p] = sum_pixels(job, t.x + p * t.x_step);
+    for (int64_t i = 0; i < tort_min(t.blocks * TORT_LANES, job->params->filters - first); i++)
+        if (is_slow(job, first + i, 1)) finish_slowly(job, &t, first, i, seen);
 }
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
