@@ -18,10 +18,11 @@
 #define MIN_FILTERS 8     /* fewer would leave most of a vector idle */
 #define MAX_PIXELS 16     /* of a tile, upper bound over all instruction sets */
 #define MAX_SUMS (MAX_PIXELS * 32)
-#define UNIT_CHANNELS 64  /* of a pixel, as a matrix unit reads it */
-#define UNIT_GROUP 16     /* pixels that a matrix unit reads at a time */
-#define MIN_UNIT 32       /* channels from which on a matrix unit is faster */
-#define MAX_UNIT_STRIDE 4 /* a group of pixels may end so far behind the band */
+#define MAX_BYTES (4 * TORT_MAX_COLUMNS) /* of a word of a tile */
+#define UNIT_CHANNELS 64                 /* of a pixel, as a matrix unit reads it */
+#define UNIT_GROUP 16                    /* pixels that a matrix unit reads at a time */
+#define MIN_UNIT 32                      /* channels from which on a matrix unit is faster */
+#define MAX_UNIT_STRIDE 4                /* a group of pixels may end so far behind the band */
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
@@ -103,7 +104,7 @@ static void order_words(struct tort_watch *watch, const shape *s, const int8_t *
 
 /* Adds the bytes of words, and those below 0, to sums of each byte of a word. */
 static void add_bytes(const uint8_t *words, int64_t count, int64_t bytes, int32_t *sums, int32_t *below) {
-    enum { MAX_BYTES = 4 * TORT_MAX_COLUMNS, FIT = 255 /* bytes whose sum fits 16 bits */ };
+    enum { FIT = 255 /* bytes whose sum fits 16 bits */ };
     for (int64_t w = 0; w < count; w += FIT) {
         int16_t sum[MAX_BYTES] = {0}, less[MAX_BYTES] = {0};
         for (int64_t i = w; i < tort_min(w + FIT, count); i++)
@@ -121,7 +122,6 @@ static void add_bytes(const uint8_t *words, int64_t count, int64_t bytes, int32_
 
 /* Sums the bytes of each filter of a packed tile, and tort_turned of those of words from `safe` on. */
 static void sum_tile(const uint8_t *tile, int64_t lanes, int64_t words, int64_t safe, int32_t *sums, int32_t *turned) {
-    enum { MAX_BYTES = 4 * TORT_MAX_COLUMNS };
     int32_t before[MAX_BYTES] = {0}, behind[MAX_BYTES] = {0}, unused[MAX_BYTES] = {0}, below[MAX_BYTES] = {0};
     add_bytes(tile, safe, 4 * lanes, before, unused);
     add_bytes(tile + safe * 4 * lanes, words - safe, 4 * lanes, behind, below);

@@ -17,10 +17,8 @@
 #define COLUMNS_BYTES (320 * 1024) /* of columns at a time, if packed during the run */
 #define MAX_DOTS 4                 /* columns left over that are made one by one rather than as a vector */
 #define FEW_ROWS 4                 /* up to so many rows, a list of additions per panel of columns does not pay */
-#define K_AT_ONCE TORT_BYTE_K
-#define PACKING 16 /* rows whose products take as long as packing columns */
+#define PACKING 16                 /* rows whose products take as long as packing columns */
 #define MAX_COLUMNS TORT_MAX_COLUMNS
-#define MAX_TILE TORT_BYTE_TILE
 
 static int32_t product32(int32_t a, int32_t b) {
     return (int32_t)((uint32_t)a * (uint32_t)b);
@@ -172,7 +170,7 @@ static void fill_columns(const work *w, column_lists *lists, int64_t n, int32_t 
 
 static void finish_slowly(const work *w, const tort_byte_finish *usual, int64_t m, int64_t n) {
     const tort_byte_gemm *g = w->g;
-    int32_t whole[MAX_TILE];
+    int32_t whole[TORT_BYTE_TILE];
     tort_byte_finish finish = *usual;
     finish.result = TORT_BYTES_TO_INT32;
     finish.y = whole;
@@ -202,7 +200,7 @@ static void gather_dots(const work *w, const uint8_t *panel, int32_t columns) {
         const uint8_t *from = panel + 4 * (columns - count + d);
         uint8_t *to = w->dots + d * length;
         for (int64_t k = 0, last; k < words && (k == 0 || tort_call_goes_on(w->g->call, 0)); k = last) {
-            last = tort_min(words, k + K_AT_ONCE / 4);
+            last = tort_min(words, k + TORT_BYTE_K / 4);
             for (int64_t i = k; i < last; i++) memcpy(to + 4 * i, from + 4 * i * bytes->tile_columns, 4);
         }
         memset(to + 4 * words, 0, (size_t)(length - 4 * words));
@@ -212,12 +210,12 @@ static void gather_dots(const work *w, const uint8_t *panel, int32_t columns) {
 /* Makes the sums of a tile, or of a single column, in pieces of k. word_bytes: of the columns. */
 static void sum_words(const tort_byte_gemm *g, const tort_byte_tile *tile, void (*make)(const tort_byte_tile *),
                       int64_t word_bytes) {
-    const int64_t at_once = K_AT_ONCE / 4, lanes = g->bytes->tile_columns;
+    const int64_t at_once = TORT_BYTE_K / 4, lanes = g->bytes->tile_columns;
     if (tile->words <= at_once) {
         make(tile);
         return;
     }
-    _Alignas(64) int32_t more[MAX_TILE];
+    _Alignas(64) int32_t more[TORT_BYTE_TILE];
     tort_byte_tile piece = *tile;
     piece.words = at_once;
     make(&piece);
@@ -251,7 +249,7 @@ static void multiply_tile(const work *w, const uint8_t *rows, const uint8_t *col
     const int64_t i = m - w->m_first, element = m * g->y_stride + n;
     static const column_lists none;
     const column_lists *lists = w->by_column || w->times ? w->lists + (n - w->n_first) / g->bytes->tile_columns : &none;
-    _Alignas(64) int32_t sums[MAX_TILE];
+    _Alignas(64) int32_t sums[TORT_BYTE_TILE];
     const int32_t column_count = (int32_t)tort_min(g->bytes->tile_columns, w->n_last - n);
     tort_byte_tile tile = {.rows = rows,
                            .columns = columns,

@@ -31,8 +31,8 @@ typedef struct tort_byte_matrix {
 typedef struct tort_packed_bytes {
     const uint8_t *panels; /* NULL: not packed ahead */
     const int32_t *sums;
-    /* Of columns, if tort_bytes.turned: sums of tort_turned, but for safe words; and for each panel the number of these
-     * and tort_byte_tile.order, or 0 and nothing; NULL where k is very long. */
+    /* Lists of columns, if tort_bytes.turned: sums of tort_turned, but for safe words; and for each panel the number of
+     * these and tort_byte_tile.order, or 0 and nothing; NULL where k is very long. */
     const int32_t *turned, *order;
 } tort_packed_bytes;
 

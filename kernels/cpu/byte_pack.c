@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#define SLACK TORT_BYTE_SLACK
-#define K_AT_ONCE TORT_BYTE_K
 #define MIN_SAFE 4 /* one in so many words must be safe */
 
 tort_byte_sign tort_byte_sign_of(const tort_bytes *bytes, tort_type type, bool is_weight) {
@@ -21,7 +19,7 @@ static int64_t packed_size(int64_t lines, int64_t size) {
     if (lines < 0 || size > INT32_MAX || __builtin_mul_overflow(lines, size + (int64_t)sizeof(int32_t), &total) ||
         total > INT64_MAX / 4)
         return -1;
-    return total + SLACK;
+    return total + TORT_BYTE_SLACK;
 }
 
 int64_t tort_packed_byte_rows_size(const tort_bytes *bytes, int64_t lines, int64_t k) {
@@ -30,7 +28,7 @@ int64_t tort_packed_byte_rows_size(const tort_bytes *bytes, int64_t lines, int64
 
 /* True if words of columns are put in another order. The loop over very many words, in parts, has none. */
 static bool has_order(const tort_bytes *bytes, int64_t k) {
-    return bytes->turned && k <= K_AT_ONCE;
+    return bytes->turned && k <= TORT_BYTE_K;
 }
 
 int64_t tort_packed_byte_columns_size(const tort_bytes *bytes, int64_t lines, int64_t k) {
@@ -69,9 +67,9 @@ void tort_byte_rows_into(struct tort_watch *watch, const tort_simd *simd, const 
                            .is_signed = a->sign.is_signed,
                            .sums = sums ? made : NULL};
     for (int64_t m = first; m < last; m += lanes, packed += lanes * tort_byte_row(k))
-        for (int64_t at = 0; at == 0 || at < k; at += K_AT_ONCE) {
+        for (int64_t at = 0; at == 0 || at < k; at += TORT_BYTE_K) {
             const int32_t count = (int32_t)tort_min(lanes, last - m);
-            rows.k = tort_min(K_AT_ONCE, k - at);
+            rows.k = tort_min(TORT_BYTE_K, k - at);
             if (!tort_work_goes_on(watch, &done, lanes * rows.k)) return;
             simd->byte_rows(&rows, packed + at * lanes, a->data + m * a->line_stride + at * a->k_stride, count);
             for (int32_t i = 0; sums && i < count; i++)
@@ -167,8 +165,8 @@ void tort_sum_byte_panel(const tort_bytes *bytes, const uint8_t *panel, int64_t 
 void tort_byte_panel_into(struct tort_watch *watch, int64_t *done, const tort_simd *simd, const tort_bytes *bytes,
                           uint8_t *panel, const tort_byte_matrix *b, int64_t first, int32_t columns, int64_t k) {
     tort_byte_matrix piece = *b;
-    for (int64_t at = 0; at == 0 || at < k; at += K_AT_ONCE) {
-        const int64_t count = tort_min(K_AT_ONCE, k - at);
+    for (int64_t at = 0; at == 0 || at < k; at += TORT_BYTE_K) {
+        const int64_t count = tort_min(TORT_BYTE_K, k - at);
         if (!tort_work_goes_on(watch, done, count * columns)) return;
         piece.data = b->data + at * b->k_stride;
         pack_panel(simd, bytes, panel + at * bytes->tile_columns, &piece, first, columns, count);

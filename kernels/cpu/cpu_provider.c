@@ -259,9 +259,9 @@ static bool read_memory(const tort_provider_config *config, tort_target *target)
 }
 
 /* Reads the option precision. bf16 takes a matrix unit: vectors multiply bfloat16 half as fast as float32, and sums in
- * float16 lose 1 % (measured on a Xeon with both), so that there is nothing else to take. `found`: what the processor
- * has. False, with the reason in *why, if it cannot be had. */
-static bool read_precision(const tort_provider_config *config, uint32_t found, tort_target *target, const char **why,
+ * float16 lose 1 % (measured on a Xeon with both), so that there is nothing else to take. described: the target is
+ * another machine. False, with the reason in *why, if it cannot be had. */
+static bool read_precision(const tort_provider_config *config, bool described, tort_target *target, const char **why,
                            const char **cure) {
     const char *text = tort_provider_option_get(config, "precision");
     const uint32_t units = TORT_CPU_AMX | TORT_CPU_TILE_MODEL;
@@ -271,7 +271,8 @@ static bool read_precision(const tort_provider_config *config, uint32_t found, t
     if (strcmp(text, "bf16") != 0) return false;
     *why = "option precision=bf16 takes a processor with AMX of bfloat16, and a system that lets processes use it";
     *cure = "leave it out: products are then in float32";
-    if (!(found & TORT_CPU_AMX_BF16) || !(target->instructions & units)) return false;
+    if (!(target->instructions & units)) return false;
+    if (!described && !(detect_instructions() & TORT_CPU_SEEN & TORT_CPU_AMX_BF16)) return false;
     target->instructions |= TORT_CPU_BF16;
     return true;
 }
@@ -337,7 +338,7 @@ static void cpu_open(const tort_provider_config *config, void **device, tort_tar
     }
     if (!choose_instructions(tort_provider_option_get(config, "isa"), target, condition)) return;
     const char *why, *cure;
-    if (!read_precision(config, detect_instructions() & TORT_CPU_SEEN, target, &why, &cure)) {
+    if (!read_precision(config, false, target, &why, &cure)) {
         refuse(condition, why, cure);
         return;
     }
@@ -385,8 +386,7 @@ static tort_status cpu_describe(const tort_provider_config *config, const char *
         return tort_fail(error, TORT_E_USAGE, "option mem_limit of cpu is not a size, as in mem_limit=2G");
     const char *why, *cure;
     target->instructions = set->bits;
-    if (!read_precision(config, TORT_CPU_AMX_BF16, target, &why, &cure))
-        return tort_fail(error, TORT_E_USAGE, "%s: %s", why, cure);
+    if (!read_precision(config, true, target, &why, &cure)) return tort_fail(error, TORT_E_USAGE, "%s: %s", why, cure);
     describe_target(target, "any processor");
     return TORT_OK;
 }

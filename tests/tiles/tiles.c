@@ -27,7 +27,7 @@ static void fill(uint8_t *bytes, size_t count) {
     static const uint8_t ends[] = {0, 1, 127, 128, 254, 255};
     for (size_t i = 0; i < count; i++) {
         state = state * 1664525 + 1013904223;
-        bytes[i] = state >> 30 ? (uint8_t)(state >> 22) : ends[state >> 8 & 7 & 5];
+        bytes[i] = state >> 30 ? (uint8_t)(state >> 22) : ends[(state >> 8) % sizeof ends];
     }
 }
 

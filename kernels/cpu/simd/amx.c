@@ -17,7 +17,7 @@
 /* PANEL: bytes from a word of k to the next. */
 enum { ROWS = 32, COLUMNS = UNIT_COLUMNS, SIDE = 16, WORDS = 16, PANEL = COLUMNS * 4 };
 
-/* What the unit leaves to vectors is made by the table of this set. */
+/* Names of the set whose table makes what the unit leaves to vectors. */
 #ifdef TILE_MODEL
 #define BESIDE(name) JOIN(name, v3_exact)
 #define UNIT_INSTRUCTIONS (TORT_CPU_V3 | TORT_CPU_TILE_MODEL)
@@ -29,53 +29,21 @@ enum { ROWS = 32, COLUMNS = UNIT_COLUMNS, SIDE = 16, WORDS = 16, PANEL = COLUMNS
 /* Products of so few rows are made as fast by VNNI: loading the columns is what takes the time. */
 #define FEW_ROWS 4
 
-/* ---- a step ------------------------------------------------------------------------------------------------------ */
-
-/* Tiles 0 to 3 are the sums, two rows by two columns of them; 4 and 5 are loaded with rows, 6 and 7 with columns. */
-INLINE void clear_sums(void) {
-    TILE_ZERO(0);
-    TILE_ZERO(1);
-    TILE_ZERO(2);
-    TILE_ZERO(3);
-}
-
-INLINE void step(const uint8_t *a, const uint8_t *below, int64_t a_stride, const uint8_t *b, int64_t b_stride,
-                 bool two_rows, bool two_columns, int kind) {
-    TILE_LOAD(6, b, b_stride);
-    TILE_LOAD(4, a, a_stride);
-    TILE_MULTIPLY(0, 4, 6, kind);
-    if (two_columns) {
-        TILE_LOAD(7, b + 4 * SIDE, b_stride);
-        TILE_MULTIPLY(1, 4, 7, kind);
-    }
-    if (!two_rows) return;
-    TILE_LOAD(5, below, a_stride);
-    TILE_MULTIPLY(2, 5, 6, kind);
-    if (two_columns) TILE_MULTIPLY(3, 5, 7, kind);
-}
-
-INLINE void store_sums(int32_t *to, bool two_rows, bool two_columns) {
-    TILE_STORE(0, to, PANEL);
-    if (two_columns) TILE_STORE(1, to + SIDE, PANEL);
-    if (two_rows) TILE_STORE(2, to + SIDE * COLUMNS, PANEL);
-    if (two_rows && two_columns) TILE_STORE(3, to + SIDE * COLUMNS + SIDE, PANEL);
-}
-
 /* ---- tiles of packed operands ------------------------------------------------------------------------------------ */
 
 INLINE void make_tile(const tort_byte_tile *t, bool two_rows, bool two_columns, int kind) {
     const int64_t chunk = ROWS * TORT_BYTE_CHUNK, below = SIDE * TORT_BYTE_CHUNK;
     const int64_t whole = t->words / WORDS, rest = t->words % WORDS;
     const uint8_t *a = t->rows, *b = t->columns;
-    clear_sums();
+    tiles_clear();
     for (int64_t s = 0; s < whole; s++, a += chunk, b += WORDS * PANEL)
-        step(a, a + below, TORT_BYTE_CHUNK, b, PANEL, two_rows, two_columns, kind);
+        tiles_step(a, a + below, TORT_BYTE_CHUNK, b, b + 4 * SIDE, PANEL, two_rows, two_columns, kind);
     if (rest) { /* a tile would read beyond the panel */
         _Alignas(64) uint8_t last[WORDS * PANEL] = {0};
         memcpy(last, b, (size_t)rest * PANEL);
-        step(a, a + below, TORT_BYTE_CHUNK, last, PANEL, two_rows, two_columns, kind);
+        tiles_step(a, a + below, TORT_BYTE_CHUNK, last, last + 4 * SIDE, PANEL, two_rows, two_columns, kind);
     }
-    store_sums(t->sums, two_rows, two_columns);
+    tiles_store(t->sums, PANEL, two_rows, two_columns);
 }
 
 INLINE void choose_size(const tort_byte_tile *t, int kind) {
@@ -107,13 +75,14 @@ INLINE void make_pixels(const tort_unit_tile *t, bool two_rows, bool two_columns
     const uint8_t *first = t->x[0], *second = t->x[1], *w = t->weights, *later = t->later;
     const int64_t x_step = t->x_step, w_step = (two_columns ? 2 : 1) * 4 * SIDE;
     const tort_span *span = t->spans;
-    clear_sums();
+    tiles_clear();
     for (int64_t s = t->span_count; s > 0; s--, span++, w += WORDS * w_step) {
         const int64_t offset = span->offset;
-        step(first + offset, two_rows ? second + offset : NULL, x_step, w, w_step, two_rows, two_columns, TILE_U8S8);
+        tiles_step(first + offset, two_rows ? second + offset : NULL, x_step, w, w + 4 * SIDE, w_step, two_rows,
+                   two_columns, TILE_U8S8);
         for (int32_t i = t->lines; i > 0; i--, later += 64) __builtin_prefetch(later, 0, 2);
     }
-    store_sums(t->sums, two_rows, two_columns);
+    tiles_store(t->sums, PANEL, two_rows, two_columns);
 }
 
 static void unit_tile(const tort_unit_tile *t) {
@@ -127,7 +96,7 @@ static void unit_tile(const tort_unit_tile *t) {
         make_pixels(t, false, false);
 }
 
-/* Of blocked_bytes.c. */
+/* Defined in blocked_bytes.c. */
 void BESIDE(tort_bytes_blocked_tile)(const struct tort_blocked_byte_tile *tile);
 void BESIDE(tort_bytes_blocked_finish)(const struct tort_blocked_byte_tile *tile, const int32_t *sums);
 #ifdef TILE_MODEL

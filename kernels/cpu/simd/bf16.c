@@ -27,28 +27,11 @@ INLINE void make_tile(const tort_bf16_tile *t, bool two_rows, bool two_columns) 
     if (t->adds || t->bias) {
         load_sums(t, two_rows, two_columns);
     } else {
-        TILE_ZERO(0);
-        TILE_ZERO(1);
-        TILE_ZERO(2);
-        TILE_ZERO(3);
+        tiles_clear();
     }
-    for (int64_t s = t->steps; s > 0; s--, a += TORT_BF16_UNIT, b += TORT_BF16_UNIT) {
-        TILE_LOAD(6, b, ROW);
-        TILE_LOAD(4, a, ROW);
-        TILE_MULTIPLY(0, 4, 6, TILE_BF16);
-        if (two_columns) {
-            TILE_LOAD(7, b + HALF, ROW);
-            TILE_MULTIPLY(1, 4, 7, TILE_BF16);
-        }
-        if (!two_rows) continue;
-        TILE_LOAD(5, a + HALF, ROW);
-        TILE_MULTIPLY(2, 5, 6, TILE_BF16);
-        if (two_columns) TILE_MULTIPLY(3, 5, 7, TILE_BF16);
-    }
-    TILE_STORE(0, t->sums, 4 * t->stride);
-    if (two_columns) TILE_STORE(1, t->sums + SIDE, 4 * t->stride);
-    if (two_rows) TILE_STORE(2, t->sums + SIDE * t->stride, 4 * t->stride);
-    if (two_rows && two_columns) TILE_STORE(3, t->sums + SIDE * t->stride + SIDE, 4 * t->stride);
+    for (int64_t s = t->steps; s > 0; s--, a += TORT_BF16_UNIT, b += TORT_BF16_UNIT)
+        tiles_step(a, a + HALF, ROW, b, b + HALF, ROW, two_rows, two_columns, TILE_BF16);
+    tiles_store(t->sums, 4 * t->stride, two_rows, two_columns);
 }
 
 static void tile(const tort_bf16_tile *t) {

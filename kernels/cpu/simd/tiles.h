@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* Of a product of bytes: operand a, the rows, is unsigned and b, the columns, signed, or vice versa. TILE_BF16: floats
+/* Kinds of products. U8S8: operand a, the rows, is unsigned and b, the columns, signed; S8U8: vice versa. BF16: floats
  * of 16 bits, with sums in float32. */
 enum { TILE_U8S8, TILE_S8U8, TILE_BF16 };
 
@@ -124,5 +124,42 @@ static inline void tiles_end(void) {
             __asm__ volatile("tdpbsud %%tmm" #b ", %%tmm" #a ", %%tmm" #c ::);                                         \
     } while (0)
 #endif
+
+/* ---- a tile of four registers of sums: 0 to 3, two rows by two columns of them; 4 and 5 are loaded with rows, 6 and 7
+ * with columns. Constants after inlining: two_rows, two_columns, kind. ---- */
+
+#define TILES_INLINE static inline __attribute__((always_inline))
+
+TILES_INLINE void tiles_clear(void) {
+    TILE_ZERO(0);
+    TILE_ZERO(1);
+    TILE_ZERO(2);
+    TILE_ZERO(3);
+}
+
+/* Adds the products of a register of rows, and the one below it, and a register of columns, and the one beside it. */
+TILES_INLINE void tiles_step(const void *a, const void *below, int64_t a_stride, const void *b, const void *beside,
+                             int64_t b_stride, _Bool two_rows, _Bool two_columns, int kind) {
+    TILE_LOAD(6, b, b_stride);
+    TILE_LOAD(4, a, a_stride);
+    TILE_MULTIPLY(0, 4, 6, kind);
+    if (two_columns) {
+        TILE_LOAD(7, beside, b_stride);
+        TILE_MULTIPLY(1, 4, 7, kind);
+    }
+    if (!two_rows) return;
+    TILE_LOAD(5, below, a_stride);
+    TILE_MULTIPLY(2, 5, 6, kind);
+    if (two_columns) TILE_MULTIPLY(3, 5, 7, kind);
+}
+
+/* Stores sums, of 4 bytes each, in rows that are `stride` bytes apart. */
+TILES_INLINE void tiles_store(void *to, int64_t stride, _Bool two_rows, _Bool two_columns) {
+    char *first = to, *below = first + 16 * stride;
+    TILE_STORE(0, first, stride);
+    if (two_columns) TILE_STORE(1, first + 64, stride);
+    if (two_rows) TILE_STORE(2, below, stride);
+    if (two_rows && two_columns) TILE_STORE(3, below + 64, stride);
+}
 
 #endif
